@@ -6,8 +6,8 @@
 //! `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
 use manx_core::stats::{
-    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, RainReport, RotationReport,
-    RunResult, ScrubReport, TolerantReport,
+    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, PaceReport, RainReport,
+    RotationReport, RunResult, ScrubReport, TolerantReport,
 };
 use manx_core::units::Duration;
 use serde_json::Value;
@@ -76,6 +76,7 @@ impl Quantities {
         let rain =
             RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
+        let pace = Some(PaceReport::default());
         let (log, map, faults) = (
             Some(LogReport::default()),
             Some(MapReport::default()),
@@ -85,6 +86,7 @@ impl Quantities {
         Self::of(&RunResult {
             rain: Some(rain),
             rotation,
+            pace,
             scrub,
             log,
             map,

@@ -12,7 +12,7 @@ use super::{Axis, Scenario};
 use crate::array::{ArraySpec, ReadStrategy};
 use crate::drive::{EraseMode, ProgramMode, Reconstruct, Update};
 use crate::ftl::log::LogPolicy;
-use crate::ftl::{DataPlacement, Frontiers, FtlKind, GcMode, Rotate, Victim};
+use crate::ftl::{DataPlacement, Frontiers, FtlKind, GcMode, Pace, Rotate, Victim};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -89,7 +89,10 @@ fn array(array: &ArraySpec) -> Option<String> {
 }
 
 fn gc(scenario: &Scenario) -> String {
+    let paced = scenario.gc.pace == Pace::Writes;
     let name = match (scenario.gc.mode, scenario.gc.reads_first) {
+        (GcMode::Preemptive, false) if paced => "paced",
+        (GcMode::Preemptive, true) if paced => "reads-first(paced)",
         (GcMode::Nogc, _) => "nogc",
         (GcMode::Base, _) => "base",
         (GcMode::Controller, _) => "controller",
@@ -151,7 +154,12 @@ fn erase(scenario: &Scenario) -> Option<String> {
         EraseMode::TEs => Some(format!("t-es({})", scenario.erase.timeout)),
         other @ (EraseMode::Es | EraseMode::IEs | EraseMode::DEs) => Some(other.name().to_string()),
     };
-    match (scenario.erase.mode, scenario.program.mode) {
+    let (of_erases, of_programs) = (&scenario.erase, &scenario.program);
+    let has_limits = (erase.is_some()
+        && (of_erases.max_suspensions > 0 || !of_erases.min_run.is_zero()))
+        || (of_programs.mode != ProgramMode::None
+            && (of_programs.max_suspensions > 0 || !of_programs.min_run.is_zero()));
+    let name = match (scenario.erase.mode, scenario.program.mode) {
         (_, ProgramMode::None) => erase,
         (EraseMode::Es, ProgramMode::Ips) => Some("pes".to_string()),
         (EraseMode::Es, ProgramMode::Ipc) => Some("pes(ipc)".to_string()),
@@ -162,7 +170,8 @@ fn erase(scenario: &Scenario) -> Option<String> {
                 .collect::<Vec<_>>()
                 .join("+"),
         ),
-    }
+    };
+    if has_limits { name.map(|name| format!("limited-{name}")) } else { name }
 }
 
 fn buffer(scenario: &Scenario) -> Option<String> {

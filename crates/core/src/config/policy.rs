@@ -160,6 +160,14 @@ pub const POLICIES: &[Policy] = &[
         parameter: None,
     },
     Policy {
+        name: "paced",
+        axis: Axis::Gc,
+        summary: "as preemptive, and copies advance in proportion to the host's writes",
+        source: "what current drives do (copies owed for each write); the rule is ours",
+        overlay: "[gc]\nmode = \"preemptive\"\nwhen = \"background\"\npace = \"writes\"\n",
+        parameter: None,
+    },
+    Policy {
         name: "channel-preemptive",
         axis: Axis::Gc,
         summary: "a GC run yields to the host while no write waits on its channel; one victim a \
@@ -361,6 +369,16 @@ pub const POLICIES: &[Policy] = &[
         parameter: Some(Parameter::OneOf("mode", &["ips", "ipc"])),
     },
     Policy {
+        name: "limited-pes",
+        axis: Axis::Erase,
+        summary: "pes within limits of a part: 8 stops of an erase and 4 of a program, some work \
+                  between",
+        source: "assumed; Microchip's serial flash states 1 ms from resume to suspend (TLRS)",
+        overlay: "[erase]\nmode = \"es\"\nmax_suspensions = 8\nmin_run = \"300us\"\n\n\
+                  [program]\nmode = \"ips\"\nmax_suspensions = 4\nmin_run = \"50us\"\n",
+        parameter: None,
+    },
+    Policy {
         name: "raid",
         axis: Axis::Array,
         summary: "an array that reads every page from its own drive, whatever the wait (IODA's \
@@ -468,6 +486,7 @@ pub const POLICIES: &[Policy] = &[
 /// Every alias: the papers' own names for paths.
 pub const ALIASES: &[Alias] = &[
     Alias { name: "ttflash", path: "pb+gtr+rgc+gtf" },
+    Alias { name: "modern", path: "paced+limited-pes" },
     Alias { name: "semi-preemptive", path: "preemptive" },
     Alias { name: "ideal", path: "raid/nogc" },
     Alias { name: "pgc", path: "raid/preemptive" },

@@ -5,7 +5,7 @@
 //! same.
 
 use super::Scenario;
-use crate::drive::{EraseMode, PreconditionState};
+use crate::drive::{EraseMode, PreconditionState, ProgramMode};
 use crate::ftl::{FtlKind, Victim};
 use crate::host::{Arrival, JobSpec, Pattern};
 
@@ -56,7 +56,7 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
 
 /// As [`why_unread`], for a key of the drive or the array.
 fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
-    let Scenario { gc, erase, ftl, precondition, array, rain, .. } = scenario;
+    let Scenario { gc, erase, program, ftl, precondition, array, rain, .. } = scenario;
     let state = precondition.state;
     let (idle, choice) = match (section, name) {
         ("gc", "choices") => {
@@ -67,6 +67,12 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         }
         ("erase", "timeout") => {
             (erase.mode != EraseMode::TEs, format!("erase.mode = {}", word(&erase.mode)))
+        }
+        ("erase", "max_suspensions" | "min_run") => {
+            (erase.mode == EraseMode::None, format!("erase.mode = {}", word(&erase.mode)))
+        }
+        ("program", "max_suspensions" | "min_run") => {
+            (program.mode == ProgramMode::None, format!("program.mode = {}", word(&program.mode)))
         }
         ("erase", "hold_max" | "hold_victims") => {
             (erase.hold.is_zero(), "erase.hold = 0s".to_string())

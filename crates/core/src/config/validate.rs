@@ -246,6 +246,7 @@ fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
     require_operation_time(erase.suspend, "erase.suspend")?;
     require_operation_time(erase.resume, "erase.resume")?;
     require_operation_time(erase.verify, "erase.verify")?;
+    require_operation_time(erase.min_run, "erase.min_run")?;
     let (points, step) = (erase.safe_points, device.timing.erase_step.as_ns());
     let holds = (1..=SAFE_POINTS_MAX).contains(&points) && u64::from(points) <= step;
     let message =
@@ -282,6 +283,7 @@ const LOOPS_MAX: u32 = 1000;
 fn program(program: &ProgramSpec, scheduler: Scheduler, device: &Device) -> Check {
     require_operation_time(program.suspend, "program.suspend")?;
     require_operation_time(program.resume, "program.resume")?;
+    require_operation_time(program.min_run, "program.min_run")?;
     let (loops, percent) = (program.loops, program.verify_percent);
     require(
         (1..=LOOPS_MAX).contains(&loops),

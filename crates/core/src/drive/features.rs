@@ -36,7 +36,7 @@ impl Drive {
         let observed = self.attribution.is_some() || self.timeline.is_some() || self.kept.is_some();
         let map = matches!(self.scheme, Scheme::Superblock | Scheme::CachedMap);
         let media = self.faults.is_some() || self.scrub.is_some();
-        let waits = self.suspension.is_some() || self.holds.is_some();
+        let waits = self.suspension.is_some() || self.holds.is_some() || self.pace.is_some();
         observed || map || media || waits || self.dispatching != Dispatching::AtOnce
     }
 

@@ -95,6 +95,8 @@ pub struct Drive {
     predictable: Option<Box<gc::fast_fail::Predictable>>,
     /// When collections may go on, if that depends on windows.
     gate: Option<Box<dies::gate::Gate>>,
+    /// How far collections may copy, if they are paced against the host's writes.
+    pace: Option<Box<gc::pace::Pace>>,
     /// There is one of these: every event is looked at.
     watches: bool,
     /// Which of `rain`, `superblock`, `merges` and `dftl` there is, if any.
@@ -176,6 +178,7 @@ impl Drive {
             wakes_at: Instant::NEVER,
             predictable: None,
             gate: None,
+            pace: gc::pace::Pace::new(gc, &ftl),
             watches: false,
             rain: None,
             scrub: None,

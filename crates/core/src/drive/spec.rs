@@ -129,6 +129,10 @@ pub struct EraseSpec {
     /// Safe points in a step, its end included: an erase that may stop inside a step at multiples
     /// of step / points.
     pub safe_points: u32,
+    /// The most suspensions of one erase, which then runs to its end; 0 is any number.
+    pub max_suspensions: u32,
+    /// An erase that was suspended runs for so long before it may be suspended again.
+    pub min_run: Duration,
     /// By this share the raw bit error rate of a block has grown after 1000 erase suspensions that
     /// cost a ramp.
     pub rber_per_1000: f64,
@@ -164,6 +168,8 @@ impl Default for EraseSpec {
             verify: Duration::from_us(100),
             gc_reads: false,
             safe_points: 1,
+            max_suspensions: 0,
+            min_run: Duration::ZERO,
             // Kim et al., ATC '19, section 2.1, of sub-20nm TLC, citing a case study.
             rber_per_1000: 0.144,
             hold: Duration::ZERO,
@@ -347,6 +353,10 @@ pub struct ProgramSpec {
     pub resume: Duration,
     /// Reads of garbage collection suspend a program too.
     pub gc_reads: bool,
+    /// The most suspensions of one program, which then runs to its end; 0 is any number.
+    pub max_suspensions: u32,
+    /// A program that was suspended runs for so long before it may be suspended again.
+    pub min_run: Duration,
 }
 
 impl Default for ProgramSpec {
@@ -358,6 +368,8 @@ impl Default for ProgramSpec {
             suspend: Duration::from_us(20),
             resume: Duration::from_us(5),
             gc_reads: false,
+            max_suspensions: 0,
+            min_run: Duration::ZERO,
         }
     }
 }

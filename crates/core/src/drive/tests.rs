@@ -4,6 +4,7 @@
 mod collections;
 mod dftl;
 mod hold;
+mod pace;
 mod planes;
 mod predictable;
 mod program_suspension;

@@ -62,7 +62,9 @@ pub use pulses::EraseLengths;
 pub use runs::Run;
 pub use spare::Spare;
 pub use stress::BlockStress;
-pub use suspendable::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
+pub use suspendable::{
+    ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionLimits, SuspensionTimes,
+};
 pub use timing::Timing;
 
 use crate::sim::Timers;

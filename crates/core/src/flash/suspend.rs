@@ -13,7 +13,10 @@
 //! is `loops` loops of ISPP, each of two phases, a pulse and a verify. It stops at a safe point at
 //! no cost, inside a phase for `suspend`; reads take the page register, so it goes on only after
 //! `resume`, which brings its data back. A part that ends at this very instant is whole: the
-//! operation stops at the safe point that follows.
+//! operation stops at the safe point that follows. Parts have limits ([`SuspensionLimits`]): once
+//! resumed it works for some time before it may be stopped again, and after the last stop that is
+//! allowed it runs to its end. Where that time is over inside a part the die has a turn, as at a
+//! safe point.
 //!
 //! Traps: while an operation is suspended the die is neither idle nor busy
 //! ([`Flash::is_suspended`]): only what [`Flash::start`] is given then runs, and the caller resumes
@@ -27,7 +30,7 @@ use super::die::{Operation, Phase, What};
 use super::fired::Fired;
 use super::pulses::{EraseLengths, Pulses};
 use super::stress::{BlockStress, Stress};
-use super::suspendable::{Before, Erases, Suspensions, Work};
+use super::suspendable::{Before, Erases, SuspensionLimits, Suspensions, Work};
 use super::{Block, Flash, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
 use crate::stats::SuspensionCounters;
 use crate::units::Die;
@@ -58,7 +61,9 @@ impl Flash {
     pub fn vary_erases(&mut self, of: &EraseLengths, erases: &[u32], draw: impl FnMut() -> f64) {
         if !self.suspends_erases {
             let (suspend, resume, verify) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-            self.allow_suspension(SuspensionTimes { suspend, resume, verify, safe_points: 1 });
+            let limits = SuspensionLimits::new(0, Duration::ZERO);
+            let times = SuspensionTimes { suspend, resume, verify, safe_points: 1, limits };
+            self.allow_suspension(times);
         }
         let (step, steps) = (self.timing.erase_step, self.timing.erase_steps);
         if let Some(all) = &mut self.suspensions_mut().erases {
@@ -101,7 +106,7 @@ impl Flash {
 
     /// The suspendable operation of the die, its progress, and when it was issued; `None` when it
     /// can be asked nothing: there is no such operation, its command or data is on the way, its
-    /// part ends now, it is being suspended, or a read runs in its place.
+    /// part ends now, it is being suspended, a read runs in its place, or its limits forbid it.
     pub fn suspendable_at(
         &self,
         now: Instant,
@@ -110,12 +115,21 @@ impl Flash {
         let work = self.suspensions.as_ref()?.dies[die.index()].as_ref()?;
         let progress = match self.dies[die.index()].phase {
             Phase::Suspended => Progress::Suspended,
+            _ if now < work.open_from => return None,
             Phase::Pulse if work.at_safe_point && work.since == now => Progress::SafePoint,
-            Phase::Pulse if work.since + work.left > now => Progress::UnderWay,
+            Phase::Pulse if work.part_ends() > now => Progress::UnderWay,
             Phase::Resuming => Progress::UnderWay,
             _ => return None,
         };
         Some((work.kind, progress, work.issued))
+    }
+
+    /// True when the die works on the operation with this token, which was stopped as often as it
+    /// may be.
+    pub fn stops_no_more(&self, die: Die, token: u32) -> bool {
+        let Some(suspensions) = &self.suspensions else { return false };
+        let work = suspensions.dies[die.index()].as_ref();
+        work.is_some_and(|work| work.operation.token == token && suspensions.is_used_up(work))
     }
 
     /// The row that a suspended program of the die is about: it is neither old nor new.
@@ -166,6 +180,7 @@ impl Flash {
             at_safe_point: false,
             before: Before::Nothing,
             suspensions: 0,
+            open_from: Instant::START,
         });
     }
 
@@ -190,6 +205,11 @@ impl Flash {
         let (suspensions, work) = self.work_of(slot);
         match phase {
             Phase::EraseCommand => self.safe_point(now, slot, 0),
+            // It has worked for as long as it has to: it may be stopped now.
+            Phase::Pulse if now < work.part_ends() => {
+                self.timers.set(slot, work.part_ends());
+                Fired { free: slot as u32, ..Fired::NOTHING }
+            }
             Phase::Pulse if work.part + 1 == work.parts => {
                 suspensions.dies[slot] = None;
                 if let (Suspendable::Erase, Some(erases)) = (work.kind, &mut suspensions.erases) {
@@ -250,12 +270,13 @@ impl Flash {
             suspensions.ramps(&work);
         }
         if !at_safe_point {
-            work.works_since = now;
+            suspensions.runs(&mut work, now);
         }
         (work.since, work.at_safe_point, work.before) = (now, at_safe_point, Before::Nothing);
         suspensions.dies[slot] = Some(work);
         self.dies[slot].phase = Phase::Pulse;
-        self.timers.set(slot, now + work.left);
+        let (open, end) = (work.open_from, work.part_ends());
+        self.timers.set(slot, if now < open && open < end { open } else { end });
         if let Some(blame) = &mut self.blame {
             blame.turns(now, slot, Keeper::of(&work.operation));
         }
@@ -332,7 +353,7 @@ impl Flash {
 
     fn count_suspension(&mut self, slot: usize) {
         let (suspensions, mut work) = self.work_of(slot);
-        work.suspensions += 1;
+        suspensions.count(&mut work);
         suspensions.dies[slot] = Some(work);
         suspensions.stressed(&work, |stress| stress.suspensions += 1);
         let counters = &mut suspensions.counters;

@@ -20,6 +20,36 @@ pub struct SuspensionTimes {
     pub verify: Duration,
     /// Parts of a step, at whose ends it can stop at no cost.
     pub safe_points: u32,
+    /// How often, and how soon again, it may be stopped.
+    pub limits: SuspensionLimits,
+}
+
+/// Limits that a part sets on the suspensions of one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspensionLimits {
+    /// At most so many.
+    pub most: u64,
+    /// It works for so long between a resumption and the next suspension.
+    pub min_run: Duration,
+}
+
+impl SuspensionLimits {
+    /// Limits as settings have them: at most `most`, 0 being any number.
+    pub fn new(most: u32, min_run: Duration) -> Self {
+        Self { most: if most == 0 { u64::MAX } else { most.into() }, min_run }
+    }
+
+    /// From when on an operation may be stopped that was stopped so often before, and goes on at
+    /// `on`.
+    fn open_from(self, stopped: u64, on: Instant) -> Instant {
+        if stopped < self.most { on + self.min_run } else { Instant::NEVER }
+    }
+
+    /// From when on it may be stopped while it is suspended or on its way back to work.
+    fn open_before_work(self, stopped: u64) -> Instant {
+        let open = stopped < self.most && self.min_run.is_zero();
+        if open { Instant::START } else { Instant::NEVER }
+    }
 }
 
 /// Times of the suspension of a program.
@@ -33,6 +63,8 @@ pub struct ProgramSuspensionTimes {
     pub suspend: Duration,
     /// Before the next phase: the page register gets the program's data back.
     pub resume: Duration,
+    /// How often, and how soon again, it may be stopped.
+    pub limits: SuspensionLimits,
 }
 
 /// How a part stops.
@@ -101,6 +133,15 @@ pub(super) struct Work {
     pub at_safe_point: bool,
     pub before: Before,
     pub suspensions: u64,
+    /// The limits let it be stopped from then on.
+    pub open_from: Instant,
+}
+
+impl Work {
+    /// When its part ends, if nothing stops it.
+    pub fn part_ends(&self) -> Instant {
+        self.since + self.left
+    }
 }
 
 /// The erases and programs of all dies.
@@ -160,6 +201,31 @@ impl Suspensions {
             }
             _ => Duration::ZERO,
         }
+    }
+
+    fn limits(&self, kind: Suspendable) -> SuspensionLimits {
+        let limits = match kind {
+            Suspendable::Erase => self.erases.as_ref().map(|erases| erases.times.limits),
+            Suspendable::Program => self.programs.as_ref().map(|times| times.limits),
+        };
+        limits.unwrap_or(SuspensionLimits::new(0, Duration::ZERO))
+    }
+
+    /// True when the work was stopped as often as it may be.
+    pub fn is_used_up(&self, work: &Work) -> bool {
+        work.suspensions >= self.limits(work.kind).most
+    }
+
+    /// The work is stopped once more.
+    pub fn count(&mut self, work: &mut Work) {
+        work.suspensions += 1;
+        work.open_from = self.limits(work.kind).open_before_work(work.suspensions);
+    }
+
+    /// The work, which was stopped, goes on at `now`.
+    pub fn runs(&self, work: &mut Work, now: Instant) {
+        work.works_since = now;
+        work.open_from = self.limits(work.kind).open_from(work.suspensions, now);
     }
 
     /// The voltage of an erase ramps up once more than its steps ask for.

@@ -109,7 +109,7 @@ impl PageMap {
 
     /// Map units of copied victims that are not yet erased: they are as good as free.
     #[inline]
-    pub(super) fn units_to_erase(&self, pool: Pool) -> u32 {
+    pub fn units_to_erase(&self, pool: Pool) -> u32 {
         self.collections[pool.index()].blocks_to_erase() * self.layout.units_per_block
     }
 

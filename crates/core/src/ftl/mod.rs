@@ -59,7 +59,7 @@ pub use retire::{BadBlocks, Needs};
 pub use snapshot::SnapshotError;
 pub use spec::{
     Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec,
-    GcWhen, Rotate, StreamCopies, Stripe, Victim, VictimUnit,
+    GcWhen, Pace, Rotate, StreamCopies, Stripe, Victim, VictimUnit,
 };
 pub use superblock::{Superstripes, part_of, version_of};
 pub use watermark::Watermark;

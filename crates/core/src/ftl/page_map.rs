@@ -57,7 +57,7 @@ pub struct PageMap {
     victim: VictimPolicy,
     pub(super) keeps_order: bool,
     pub(super) by_pool: Divisor,
-    soft_units: u32,
+    pub(super) soft_units: u32,
     pub(super) hard_units: u32,
     /// Below so many erased group blocks it collects, or goes first; none where shares count.
     soft_blocks: u32,

@@ -43,6 +43,34 @@ impl PageMap {
         self.lanes_of(pool).map(left).sum()
     }
 
+    /// Free map units of a pool at the soft mark.
+    pub fn soft_units(&self) -> u32 {
+        self.soft_units
+    }
+
+    /// Map units below the soft mark within which a victim should be copied: as many as a victim
+    /// has, or those above the first level at which collecting is urgent (the hard mark, or what
+    /// the reserve and the rest of open blocks can be), a row at least. All pools are alike.
+    pub fn units_to_copy_within(&self) -> u32 {
+        let pool = &self.pools[0];
+        let open = pool.logs.len() as u32 * if pool.shared { 1 } else { 2 };
+        let victim = pool.lanes * self.layout.units_per_block;
+        let urgent = self.hard_units.max((pool.reserve + open) * victim);
+        self.soft_units.saturating_sub(urgent).min(victim).max(self.layout.units_per_row)
+    }
+
+    /// Map units that the next step of the chain of `lane` brings, if that is a read.
+    pub fn next_read(&self, lane: Lane) -> Option<u32> {
+        let chain = &self.relocations[lane.index()];
+        let staged = if self.splits_victims { chain.fullest().1 } else { chain.staged.len() };
+        if staged >= self.layout.units_per_row as usize {
+            return None;
+        }
+        let (first, group) =
+            (self.mapping.next_valid(chain.cursor, chain.end)?, self.layout.units_per_read);
+        Some(self.mapping.count_valid(first, (first / group + 1) * group))
+    }
+
     /// The copies that the chain of `lane` has before it; `None` when it copies nothing.
     pub fn copies_left(&self, lane: Lane) -> Option<CopiesLeft> {
         if !self.is_copying(lane) {

@@ -214,6 +214,8 @@ pub struct GcSpec {
     /// `preemptive` only: waiting reads go before a GC run even at or below `hard` (Kim et al., ATC
     /// '19).
     pub reads_first: bool,
+    /// `preemptive` only: whether copies wait for the host's writes.
+    pub pace: Pace,
     /// Copies stay inside the plane: read and program without crossing the channel.
     pub copyback: bool,
     /// Window of `windowed-greedy`: the oldest blocks that are looked at.
@@ -250,6 +252,7 @@ impl Default for GcSpec {
             last_block_soft: 1.0,
             last_block_hard: 1.0,
             reads_first: false,
+            pace: Pace::Off,
             copyback: false,
             window: 32,
             choices: 10,
@@ -309,6 +312,16 @@ pub enum Rotate {
     Static,
     /// While GC runs keep up with the writes.
     Dynamic,
+}
+
+/// The pace of copies between the low and the critical watermark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// They go as soon as their dies are free.
+    Off,
+    /// They advance in proportion to the host's writes.
+    Writes,
 }
 
 /// When a GC run may start.

@@ -36,7 +36,9 @@ use crate::drive::{
     ProgramMode, ProgramSpec, RainSpec, RecoverySpec, Scheduler, ScrubSpec,
 };
 use crate::flash::{BlockStress, Device, FaultSpec, Features};
-use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, Victim, VictimUnit};
+use crate::ftl::{
+    Allocation, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Pace, Stripe, Victim, VictimUnit,
+};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 use draw::{drawn, one_of};
 
@@ -91,9 +93,14 @@ impl Setup {
     }
 
     fn config(&self, recovery: RecoverySpec) -> DriveConfig {
-        let Self { device, ftl, gc, mut drive, rain, erase, program, scrub, faults, seed, .. } =
-            self.clone();
+        let Self {
+            device, ftl, mut gc, mut drive, rain, erase, program, scrub, faults, seed, ..
+        } = self.clone();
         draw::keep_allowed(&mut drive, &gc, &erase, &program);
+        // Many tests give a drawn drive another mode.
+        if gc.mode != GcMode::Preemptive || ftl.kind != FtlKind::Page {
+            gc.pace = Pace::Off;
+        }
         DriveConfig { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed }
     }
 

@@ -2,7 +2,8 @@
 
 use super::counters::counters;
 use super::{
-    FaultCounters, LogCounters, MapCounters, RainCounters, RotationCounters, ScrubCounters,
+    FaultCounters, LogCounters, MapCounters, PaceCounters, RainCounters, RotationCounters,
+    ScrubCounters,
 };
 use crate::units::Duration;
 use schemars::JsonSchema;
@@ -49,6 +50,8 @@ counters! {
         group rain: RainCounters,
         /// Turns of planes.
         group rotation: RotationCounters,
+        /// Collections paced against the host's writes.
+        group pace: PaceCounters,
         /// Bit errors and scrubbing.
         group scrub: ScrubCounters,
         /// A log-block FTL.

@@ -21,6 +21,7 @@ mod log;
 mod map;
 mod merge;
 mod over_time;
+mod pace;
 mod parity;
 mod power_loss;
 mod result;
@@ -51,6 +52,7 @@ pub use manx_base::latency::{
 };
 pub use map::{MapCounters, MapMemory, MapReport};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
+pub use pace::{PaceCounters, PaceReport};
 pub use parity::{RainCounters, RainKind, RainReport, TolerantReport};
 pub use power_loss::PowerLossReport;
 pub use result::{

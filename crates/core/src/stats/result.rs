@@ -7,7 +7,7 @@
 
 use super::{
     ActReport, ArrayCounters, AttributionReport, BufferCounters, CountSummary, FaultCounters,
-    LatencySummary, LogReport, MapReport, OverTimeReport, PowerLossReport, RainReport,
+    LatencySummary, LogReport, MapReport, OverTimeReport, PaceReport, PowerLossReport, RainReport,
     RotationReport, ScrubReport, StateReport, StressReport, TraceReport, ratio,
 };
 use schemars::JsonSchema;
@@ -77,6 +77,9 @@ pub struct RunResult {
     /// Turns of the planes of a group, and their cost; absent where planes take no turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotation: Option<RotationReport>,
+    /// GC runs paced against the host's writes; absent where they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<PaceReport>,
     /// Bit errors and scrubbing; absent where they are not modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubReport>,

@@ -97,6 +97,8 @@ pub struct Parts {
     pub rain: Option<RainKind>,
     /// Turns of planes.
     pub rotation: bool,
+    /// Paced collections.
+    pub pace: bool,
     /// Bit errors.
     pub scrub: bool,
     /// Log blocks.
@@ -172,6 +174,7 @@ impl RunTotals {
             rotation: parts
                 .rotation
                 .then(|| RotationReport::new(&counters.rotation, span, self.drives)),
+            pace: parts.pace.then(|| counters.pace.into()),
             scrub: parts.scrub.then(|| counters.scrub.report(span)),
             array: self.array,
             log: parts.log.then(|| LogReport::new(&counters.log)),

@@ -3,7 +3,8 @@
 use super::{Check, require, require_operation_time};
 use crate::flash::{Device, Geometry};
 use crate::ftl::{
-    Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Victim, VictimUnit,
+    Allocation, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Pace, Rotate, Victim,
+    VictimUnit, Watermark,
 };
 
 /// Checks when and where garbage collection runs.
@@ -19,6 +20,7 @@ pub(super) fn all(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
         gc.reads_first,
         "it needs gc.mode = \"preemptive\": the other modes keep the host away or take no time",
     )?;
+    pace(gc, ftl)?;
     require(
         !yields || gc.when == GcWhen::Background,
         "gc.when",
@@ -26,6 +28,32 @@ pub(super) fn all(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
         "gc.mode = \"preemptive\" and \"channel-preemptive\" need \"background\": a GC run that \
          goes before the host's requests cannot also yield to them",
     )
+}
+
+fn pace(gc: &GcSpec, ftl: &FtlSpec) -> Check {
+    let paced = gc.pace == Pace::Writes;
+    require(
+        !paced || gc.mode == GcMode::Preemptive,
+        "gc.pace",
+        "\"writes\"",
+        "it needs gc.mode = \"preemptive\": the other modes keep the host away while they copy, so \
+         that a GC run would wait for writes that it keeps out, or take no time",
+    )?;
+    require(
+        !paced || ftl.kind == FtlKind::Page,
+        "gc.pace",
+        "\"writes\"",
+        "it needs ftl.kind = \"page\": merges of log blocks go with the writes that cause them",
+    )?;
+    for (key, mark) in [("gc.soft", gc.soft), ("gc.hard", gc.hard)] {
+        require(
+            !paced || matches!(mark, Watermark::Share(_)),
+            key,
+            mark,
+            "gc.pace = \"writes\" needs a share: copies are owed page by page",
+        )?;
+    }
+    Ok(())
 }
 
 fn watermarks(gc: &GcSpec, device: &Device) -> Check {

@@ -11,12 +11,15 @@
 //! A stop that the policy deferred to a safe point serves the reads that waited there and no later
 //! ones: each stop is followed by progress (`d-es`; `ips`, by our choice). The same once the time
 //! of `t-es` is over while reads keep an erase suspended.
+//!
+//! The limits of the part are the die's: what they forbid it is not asked for.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::drive::spec::{EraseLength, EraseMode, EraseSpec, ProgramMode, ProgramSpec};
 use crate::flash::{
-    EraseLengths, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes,
+    EraseLengths, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionLimits,
+    SuspensionTimes,
 };
 use crate::sim::Rng;
 use crate::units::Die;
@@ -86,14 +89,16 @@ impl Drive {
             return;
         }
         let EraseSpec { mode, timeout, suspend, resume, verify, gc_reads, safe_points, .. } = *spec;
-        self.flash.allow_suspension(SuspensionTimes { suspend, resume, verify, safe_points });
+        let limits = SuspensionLimits::new(spec.max_suspensions, spec.min_run);
+        let times = SuspensionTimes { suspend, resume, verify, safe_points, limits };
+        self.flash.allow_suspension(times);
         let suspension = self.suspension_mut();
         (suspension.erases, suspension.timeout, suspension.gc_reads[0]) = (mode, timeout, gc_reads);
     }
 
     /// Programs give way as `spec` says.
     pub(in crate::drive) fn suspend_programs(&mut self, spec: &ProgramSpec) {
-        let ProgramSpec { mode, loops, verify_percent, suspend, resume, gc_reads } = *spec;
+        let ProgramSpec { mode, loops, verify_percent, suspend, resume, gc_reads, .. } = *spec;
         let (suspend, resume) = match mode {
             ProgramMode::None => return,
             ProgramMode::Ideal => (Duration::ZERO, Duration::ZERO),
@@ -104,6 +109,7 @@ impl Drive {
             verify_percent,
             suspend,
             resume,
+            limits: SuspensionLimits::new(spec.max_suspensions, spec.min_run),
         });
         let suspension = self.suspension_mut();
         (suspension.programs, suspension.gc_reads[1]) = (mode, gc_reads);
@@ -179,7 +185,12 @@ impl Drive {
                 }
                 self.issue(now, die, op);
             }
-            None => self.flash.resume(now, die),
+            None => {
+                self.flash.resume(now, die);
+                if let Some(predictable) = &mut self.predictable {
+                    predictable.gc_came(die);
+                }
+            }
         }
     }
 

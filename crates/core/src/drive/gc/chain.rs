@@ -16,6 +16,11 @@ impl Drive {
         if self.ftl.is_dead(self.ftl.pool_of(lane)) {
             return self.stop_chain(now, lane);
         }
+        if let Some(pace) = &mut self.pace
+            && pace.waits(&self.ftl, lane, &mut self.counters.pace)
+        {
+            return;
+        }
         let step = self.ftl.step(lane);
         self.take_step(now, lane, step);
     }

@@ -20,6 +20,11 @@ impl Drive {
     pub(in crate::drive) fn space_used(&mut self, now: Instant, pool: Pool) {
         self.hurry_erases(now, pool);
         self.hurry_steps(now, pool);
+        while let Some(pace) = &mut self.pace
+            && let Some(lane) = pace.goes_on(&self.ftl, pool)
+        {
+            self.advance_chain(now, lane);
+        }
         if !self.is_known_to_want(pool)
             && self.ftl.wants_collection(pool)
             && self.ftl.may_collect(pool)
@@ -218,6 +223,9 @@ impl Drive {
         self.counters.collections += 1;
         self.turn_is_taken(pool);
         self.counters.forced_collections += u64::from(urgent);
+        if let Some(pace) = &mut self.pace {
+            pace.begins(&self.ftl, pool);
+        }
         for lane in self.ftl.lanes_of(pool) {
             self.advance_chain(now, lane);
         }

@@ -32,6 +32,9 @@ impl Drive {
         }
         self.hurry_erases(now, self.ftl.pool_of(lane));
         self.advance_chain(now, lane);
+        if self.pace.is_some() {
+            self.space_used(now, self.ftl.pool_of(lane));
+        }
     }
 
     /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be

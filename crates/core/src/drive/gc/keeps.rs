@@ -28,9 +28,13 @@ impl Drive {
             && self.may_step(now, op)
     }
 
-    /// True when a read would suspend a collection's operation.
+    /// True when a read would suspend a collection's operation: one that was suspended as often as
+    /// it may be keeps its die.
     pub(in crate::drive) fn gives_way_now(&self, op: u32) -> bool {
         let Some(suspension) = &self.suspension else { return false };
+        if self.flash.stops_no_more(self.flash.layout.die_of(self.ops[op].lane), op) {
+            return false;
+        }
         match self.ops[op].owner {
             Owner::ChainErase { .. } => suspension.gives_way(Suspendable::Erase),
             Owner::ChainProgram { .. } | Owner::Parity => {

@@ -4,9 +4,10 @@
 //! `mode` is the lease of each GC mode. `collect` acts on it, over `domains` (runs in turn) or
 //! `plane` with `rotate` (runs on a die); `chain` turns the steps of a victim's copies into
 //! operations, `merge` those of log blocks; `hold` keeps erases back. `windows` and `window_gate`
-//! let runs begin in busy windows only. `keeps`, `forecast`, `release` and `replay` say which dies
-//! are kept from a read and until when, and `fast_fail` fails the read. `ended` and
-//! `merge_ended` act on the end of an operation, `overtaken` on that of an event.
+//! let runs begin in busy windows only, `pace` lets them copy as the host writes. `keeps`,
+//! `forecast`, `release` and `replay` say which dies are kept from a read and until when, and
+//! `fast_fail` fails the read. `ended` and `merge_ended` act on the end of an operation,
+//! `overtaken` on that of an event.
 
 pub(in crate::drive) mod chain;
 pub(in crate::drive) mod collect;
@@ -20,6 +21,7 @@ pub(in crate::drive) mod merge;
 pub(in crate::drive) mod merge_ended;
 pub(in crate::drive) mod mode;
 pub(in crate::drive) mod overtaken;
+pub(in crate::drive) mod pace;
 pub(in crate::drive) mod plane;
 pub(in crate::drive) mod release;
 pub(in crate::drive) mod replay;

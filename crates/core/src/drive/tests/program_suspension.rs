@@ -122,6 +122,28 @@ fn a_read_that_meets_the_data_of_a_program_is_served_before_its_first_phase() {
     }
 }
 
+/// The limits of a part, for `ipc`: a read that comes after the resumption waits until the program
+/// has run for its least time, and one that comes after the last stop for the end.
+#[test]
+fn a_program_runs_for_its_least_time_and_is_stopped_no_more_than_it_may_be() {
+    let us = Duration::from_us;
+    let (max_suspensions, min_run) = (2, us(30));
+    let p = Programming::new(ProgramSpec { max_suspensions, min_run, ..program(ProgramMode::Ipc) });
+    let (suspend, resume) = (us(21), us(7));
+    // 5 us into the fourth phase, a verify, which begins anew each time.
+    let first = p.after(3) + us(5);
+    let resumes = first + suspend + p.read();
+    let goes_on = resumes + resume;
+    let second = goes_on + min_run + suspend + p.read();
+    for after in [NS, us(6), us(20), us(37)] {
+        let (ends, end, stops, given_up) = p.play(&[first, resumes + after, second + us(9)]);
+        assert_eq!(ends[..2], [resumes, second], "{after}");
+        assert_eq!((stops, given_up), (2, us(35)));
+        assert_eq!(end, second + resume + p.end().since(p.after(3)));
+        assert_eq!(ends[2], end + p.read());
+    }
+}
+
 #[test]
 fn ideal_suspension_costs_the_read_nothing_and_the_program_the_read() {
     let p = Programming::new(program(ProgramMode::Ideal));

@@ -7,7 +7,7 @@ use crate::drive::{
 };
 use crate::flash::{ChannelOrder, ChannelTake, Device};
 use crate::ftl::{
-    Allocation, Frontiers, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim, VictimUnit,
+    Allocation, Frontiers, GcMode, GcSpec, GcWhen, Pace, Rotate, Stripe, Victim, VictimUnit,
 };
 use crate::host::{JobSpec, Pattern};
 use crate::sim::Rng;
@@ -23,9 +23,11 @@ pub(in crate::host) fn drawn(seed: u64) -> Setup {
     draw_job(&mut rng, &mut setup.jobs[0]);
     draw_erase(&mut setup);
     draw_program(&mut setup);
+    draw_limits(&mut setup);
     draw_planes(&mut setup);
     preempt_by_channels(&mut setup);
     order_channels(&mut setup);
+    draw_pace(&mut setup);
     setup
 }
 
@@ -182,11 +184,23 @@ fn draw_program(setup: &mut Setup) {
             suspend: one_of(&mut rng, &[0, 1, 20].map(Duration::from_us)),
             resume: one_of(&mut rng, &[0, 5, 60].map(Duration::from_us)),
             gc_reads: rng.below(3) == 0,
+            ..ProgramSpec::default()
         };
     }
     if setup.program.mode != ProgramMode::None {
         setup.drive.scheduler = Scheduler::ReadFirst;
     }
+}
+
+/// The limits of suspension, from a third.
+fn draw_limits(setup: &mut Setup) {
+    let mut rng = Rng::stream(setup.seed, "drawn limits");
+    let us = [0, 0, 1, 30, 700].map(Duration::from_us);
+    let most = [0, 0, 1, 3];
+    (setup.erase.max_suspensions, setup.erase.min_run) =
+        (one_of(&mut rng, &most), one_of(&mut rng, &us));
+    (setup.program.max_suspensions, setup.program.min_run) =
+        (one_of(&mut rng, &most), one_of(&mut rng, &us));
 }
 
 /// Some of the drives collect plane by plane, from yet another stream.
@@ -243,6 +257,13 @@ pub(super) fn keep_allowed(
     }
     if cuts || suspends || drive.scheduler == Scheduler::Fifo {
         drive.channel_take = ChannelTake::Early;
+    }
+}
+
+/// Half of what is preemptive over the drive, from a stream of its own.
+fn draw_pace(setup: &mut Setup) {
+    if setup.gc.mode == GcMode::Preemptive && Rng::stream(setup.seed, "drawn pace").below(2) == 0 {
+        setup.gc.pace = Pace::Writes;
     }
 }
 

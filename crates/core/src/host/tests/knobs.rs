@@ -4,8 +4,8 @@ use super::{Setup, small};
 use crate::drive::{PreconditionState, Scheduler};
 use crate::flash::{ChannelOrder, ChannelTake};
 use crate::ftl::{
-    Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, GcMode, GcWhen, Stripe, Victim,
-    VictimUnit, Watermark,
+    Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, GcMode, GcWhen, Pace, Stripe,
+    Victim, VictimUnit, Watermark,
 };
 use crate::host::{Arrival, Driver, JobSpec, Pattern, StreamBy};
 use crate::units::{Bandwidth, Bytes, Duration};
@@ -46,11 +46,26 @@ fn light(setup: &mut Setup) {
     setup.drive.write_through = true;
 }
 
+/// Load so light that copies keep up, and space for their pace.
+fn paced_at_a_third(setup: &mut Setup) {
+    light(setup);
+    setup.gc.soft = Watermark::Share(0.3);
+}
+
 fn closed_by_one(setup: &mut Setup) {
     setup.jobs[0].queue_depth = 1;
 }
 
 const GC: &[Knob] = &[
+    Knob {
+        name: "gc.pace makes copies wait for writes",
+        less: paced_at_a_third,
+        more: |s| {
+            paced_at_a_third(s);
+            s.gc.pace = Pace::Writes;
+        },
+        output: |driver| driver.drive().counters().pace.waits as f64,
+    },
     Knob {
         name: "gc.mode preemptive waits longer than nogc",
         less: |s| s.gc.mode = GcMode::Nogc,

@@ -2,7 +2,7 @@
 //! starves.
 
 use super::{Setup, drawn, small};
-use crate::drive::{EraseLength, EraseMode, EraseSpec, Op, Scheduler};
+use crate::drive::{EraseLength, EraseMode, EraseSpec, Op, ProgramMode, Scheduler};
 use crate::flash::ChannelTiming;
 use crate::ftl::GcMode;
 use crate::host::{Arrival, Driver, JobSpec};
@@ -296,4 +296,30 @@ fn reads_of_garbage_collection_suspend_erases_where_they_may() {
     };
     assert_eq!(suspensions(false), 0, "nobody else reads");
     assert!(suspensions(true) > 10);
+}
+
+/// Limits keep what they say, and a read waits longer for it.
+#[test]
+fn limits_make_suspensions_rarer_and_reads_wait() {
+    let played = |change: fn(&mut Setup)| {
+        let mut setup = small();
+        setup.gc.mode = GcMode::Preemptive;
+        (setup.erase.mode, setup.program.mode) = (EraseMode::Es, ProgramMode::Ips);
+        change(&mut setup);
+        let driver = setup.play();
+        let mean = driver.measured().read.histogram.mean().expect("there are reads");
+        (driver.drive().counters().suspended, mean)
+    };
+    let (free, mean) = played(|_| {});
+    assert!(free.per_erase_max > 2 && free.per_program_max > 2, "{free:?}");
+    let (capped, waits) = played(|setup| {
+        (setup.erase.max_suspensions, setup.program.max_suspensions) = (2, 1);
+    });
+    assert_eq!((capped.per_erase_max, capped.per_program_max), (2, 1));
+    assert!(waits > mean, "{waits} {mean}");
+    let (rarer, waits) = played(|setup| setup.erase.min_run = Duration::from_us(700));
+    assert!(rarer.per_erase_max <= 2_000 / 700 + 1 && waits > mean, "{rarer:?} {waits} {mean}");
+    let (rarer, waits) = played(|setup| setup.program.min_run = Duration::from_us(300));
+    assert!(rarer.program_suspensions < free.program_suspensions, "{rarer:?} {free:?}");
+    assert!(waits > mean, "{waits} {mean}");
 }

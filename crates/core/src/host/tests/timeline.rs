@@ -3,7 +3,7 @@
 use super::{Setup, drawn};
 use crate::drive::{Drive, EraseLength, EraseMode, ProgramMode, Recorded, TimelineSpec};
 use crate::flash::{Act, BlockStress, ChannelOrder, Slice};
-use crate::ftl::GcMode;
+use crate::ftl::{GcMode, Pace};
 use crate::host::Driver;
 use crate::stats::SuspensionCounters;
 use crate::units::{Duration, Instant};
@@ -128,8 +128,8 @@ fn slices_of_a_die_or_channel_never_overlap_and_add_up_to_its_busy_time() {
             "seed {seed}: every request is slow"
         );
         slow += recorded.requests.iter().filter(|slow| slow.end > slow.start).count();
-        let erased: u32 =
-            recorded.collections.iter().map(|c| drive.ftl().lanes_of(c.pool).len() as u32).sum();
+        let ended = recorded.collections.iter().filter(|c| !c.unfinished);
+        let erased: u32 = ended.clone().map(|c| drive.ftl().lanes_of(c.pool).len() as u32).sum();
         assert_eq!(
             u64::from(erased),
             drive.flash().operations().erases,
@@ -137,12 +137,15 @@ fn slices_of_a_die_or_channel_never_overlap_and_add_up_to_its_busy_time() {
         );
         let copied: u64 = recorded.collections.iter().map(|c| u64::from(c.copied)).sum();
         assert_eq!(copied, drive.counters().copied_units, "seed {seed}");
-        for c in &recorded.collections {
+        // A collection that waits for the host's writes waits for ever when they end.
+        let may_wait = setup.gc.pace == Pace::Writes;
+        assert!(may_wait || ended.clone().count() == recorded.collections.len(), "seed {seed}");
+        for c in ended {
             assert!(
                 c.draining <= c.copying && c.copying <= c.erasing && c.erasing < c.end,
                 "seed {seed}: {c:?}"
             );
-            assert!(c.copied <= c.valid && !c.unfinished, "seed {seed}: {c:?}");
+            assert!(c.copied <= c.valid, "seed {seed}: {c:?}");
         }
         collections[setup.gc.mode as usize] += recorded.collections.len();
     }

@@ -2,10 +2,10 @@
 //! together.
 
 use super::{GOOD, assert_says, load_with, refusal, source};
-use manx_core::config::{Input, load, resolve_policy};
+use manx_core::config::{Input, PolicyPath, Scenario, load, resolve_policy};
 use manx_core::drive::{CostRule, EraseMode, ProgramMode, Reconstruct, Update};
 use manx_core::flash::Capacity;
-use manx_core::ftl::{Allocation, GcMode, Rotate, VictimUnit};
+use manx_core::ftl::{Allocation, GcMode, Pace, Rotate, VictimUnit};
 use manx_core::units::Duration;
 
 #[test]
@@ -53,6 +53,41 @@ fn erases_give_way_only_where_reads_go_first() {
     assert_says(&refuse("[erase]\nsafe_points = 0\n"), &["erase.safe_points", "from 1 to 1000"]);
     assert_says(&refuse("[erase]\nverify = \"2min\"\n"), &["erase.verify", "at most 60s"]);
     assert_says(&refuse("[erase]\nmode = \"tes\"\n"), &["erase.mode", "tes", "t-es"]);
+}
+
+#[test]
+fn modern_is_paced_and_suspends_within_limits_and_goes_with_what_else_a_path_says() {
+    let under = |policy: &str| {
+        load(&Input { scenario: &source(GOOD), device: None, policy: Some(policy), overrides: &[] })
+    };
+    for (path, is) in [
+        ("modern", "paced/limited-pes"),
+        ("paced", "paced"),
+        ("modern/dftl", "paced/dftl(64KiB)/limited-pes"),
+        ("modern+sepbit", "paced/sepbit/limited-pes"),
+    ] {
+        let scenario = under(path).unwrap();
+        assert_eq!((scenario.gc.mode, scenario.gc.pace), (GcMode::Preemptive, Pace::Writes));
+        assert_eq!(PolicyPath::of(&scenario).to_string(), format!("{is}{}", buffer_of(&scenario)));
+    }
+    let modern = under("modern").unwrap();
+    assert_eq!((modern.erase.mode, modern.program.mode), (EraseMode::Es, ProgramMode::Ips));
+    assert_eq!((modern.erase.max_suspensions, modern.program.max_suspensions), (8, 4));
+    assert_eq!(modern.erase.min_run, Duration::from_us(300));
+    let said = |sets: &[&str]| load_with(GOOD, sets).unwrap_err().to_string();
+    assert_says(&said(&["gc.pace=writes", "gc.mode=base"]), &["gc.pace", "writes", "preemptive"]);
+    let log = ["gc.pace=writes", "gc.mode=preemptive", "ftl.kind=log-block"];
+    assert_says(&said(&log), &["gc.pace", "ftl.kind"]);
+    let blocks = ["gc.pace=writes", "gc.mode=preemptive", "gc.soft=3 blocks", "gc.hard=0"];
+    assert_says(&said(&blocks), &["gc.soft", "3 blocks", "gc.pace"]);
+    assert_says(&said(&["erase.min_run=2min"]), &["erase.min_run", "at most 60s"]);
+    assert_says(&said(&["program.min_run=2min"]), &["program.min_run", "at most 60s"]);
+}
+
+/// The part of the axis buffer, which the scenario decides.
+fn buffer_of(scenario: &Scenario) -> String {
+    let part = &PolicyPath::of(scenario).by_axis()["buffer"];
+    if part == "gtf" { String::new() } else { format!("/{part}") }
 }
 
 #[test]

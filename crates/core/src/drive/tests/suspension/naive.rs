@@ -16,6 +16,8 @@ struct Model<'a> {
     suspensions: u64,
     aborted: Duration,
     ramps: u64,
+    /// The limits let it be stopped from then on.
+    open: Instant,
 }
 
 impl Model<'_> {
@@ -30,6 +32,12 @@ impl Model<'_> {
             EraseMode::TEs => at >= self.issued + self.spec.timeout,
             _ => false,
         }
+    }
+
+    /// True when it was stopped as often as it may be.
+    fn is_used_up(&self) -> bool {
+        let most = u64::from(self.spec.max_suspensions);
+        most > 0 && self.suspensions >= most
     }
 
     /// Reads run from `t` on; returns when nobody (who may) waits any more.
@@ -59,8 +67,10 @@ impl Model<'_> {
             let on = self.serve(at + suspend);
             self.ramps += u64::from(self.spec.mode == EraseMode::Es);
             at = self.next();
-            if before.is_zero() || at > on + before || self.defers(at) {
+            let limited = self.is_used_up() || !self.spec.min_run.is_zero();
+            if before.is_zero() || at > on + before || self.defers(at) || limited {
                 self.ramps += u64::from(matches!(self.spec.mode, EraseMode::IEs | EraseMode::TEs));
+                self.open = on + before + self.spec.min_run;
                 return on + before;
             }
         }
@@ -69,14 +79,15 @@ impl Model<'_> {
     /// Plays the pulses of these lengths from `t` on; returns the end of the erase.
     fn erase(&mut self, mut t: Instant, pulses: &[Duration]) -> Instant {
         for pulse in pulses {
-            if self.next() <= t {
+            if self.next() <= t && t >= self.open && !self.is_used_up() {
                 self.suspensions += 1;
                 t = self.serve(t);
+                self.open = t + self.spec.min_run;
             }
             let mut left = *pulse;
             loop {
-                let at = self.next();
-                if at < t + left && at > t && !self.defers(at) {
+                let at = self.next().max(self.open);
+                if at < t + left && at > t && !self.defers(at) && !self.is_used_up() {
                     let done = at.since(t);
                     match self.spec.mode {
                         EraseMode::Ideal | EraseMode::Es => left = left - done,
@@ -134,9 +145,13 @@ proptest! {
         zero in prop::sample::select(vec![false, false, false, true]),
         need in prop::sample::select(vec![0.0, 0.0, 0.01, 0.33, 0.5, 0.77, 1.0]),
         (fractions, shallow) in prop::sample::select(vec![(1, 0), (4, 1), (7, 2), (10, 9)]),
+        max_suspensions in prop::sample::select(vec![0u32, 0, 0, 1, 2, 5]),
+        min_run in prop::sample::select(vec![0u64, 0, 0, 1, 57_142, 200_000, 400_000, 900_000]),
     ) {
         let timeout = Duration::from_ns(timeout);
-        let mut spec = EraseSpec { safe_points: points, timeout, ..erase(mode) };
+        let min_run = Duration::from_ns(min_run);
+        let limited = EraseSpec { max_suspensions, min_run, ..erase(mode) };
+        let mut spec = EraseSpec { safe_points: points, timeout, ..limited };
         if zero {
             let zero = Duration::ZERO;
             (spec.suspend, spec.resume, spec.verify) = (zero, zero, zero);
@@ -160,6 +175,7 @@ proptest! {
             suspensions: 0,
             aborted: Duration::ZERO,
             ramps: 0,
+            open: Instant::START,
         };
         let erased = model.erase(erasing.pulse(), &pulses);
         let (ends, end, counters) = erasing.play(&arrivals);
