@@ -10,7 +10,7 @@ mod torture;
 mod trace;
 mod workload;
 
-pub use lab::{LabCommand, LabRunArgs};
+pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;

@@ -15,6 +15,44 @@ pub enum LabCommand {
     },
     /// Run experiments and compare what they measure with what was published
     Run(LabRunArgs),
+    /// Show every statement of the papers, misses first: reproduced, consistent or missed
+    Score(LabScoreArgs),
+}
+
+/// `manx lab score`.
+#[derive(Debug, ClapArgs)]
+pub struct LabScoreArgs {
+    /// The statements of one paper alone: ttFlash, IODA, ..
+    #[arg(long, value_name = "PAPER")]
+    pub paper: Option<String>,
+    /// Statements of one verdict alone
+    #[arg(long, value_enum, value_name = "VERDICT")]
+    pub verdict: Option<VerdictArg>,
+    /// One JSON document: each statement with its claims, tests and what is missing
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A verdict on the command line.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum VerdictArg {
+    /// Outside of the band, or nothing there
+    Missed,
+    /// Inside the band that an experiment states
+    Consistent,
+    /// Inside the range that the paper prints
+    Reproduced,
+}
+
+impl VerdictArg {
+    /// As a table says it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Missed => "missed",
+            Self::Consistent => "consistent",
+            Self::Reproduced => "reproduced",
+        }
+    }
 }
 
 /// `manx lab run`.
@@ -23,7 +61,7 @@ pub struct LabRunArgs {
     /// Names of `manx lab list`, all, or paths of experiments
     #[arg(required = true, value_name = "NAME|all")]
     pub names: Vec<String>,
-    /// Exit with 1 when a claim does not hold
+    /// Exit with 1 when a claim has another verdict than recorded, or cannot fail
     #[arg(long)]
     pub check: bool,
     /// The small version of each experiment
@@ -39,6 +77,9 @@ pub struct LabRunArgs {
     /// Write results and claims into DIR/NAME, and keep the journal there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// The folder of the traces that some experiments replay [default: $MANX_TRACES, else traces]
+    #[arg(long, value_name = "DIR")]
+    pub traces: Option<PathBuf>,
     /// One JSON document on stdout; tables and progress go to stderr
     #[arg(long)]
     pub json: bool,

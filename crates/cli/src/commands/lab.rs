@@ -5,7 +5,7 @@
 
 use super::progress::Bar;
 use super::{Failure, outputs, print, report};
-use crate::args::{LabCommand, LabRunArgs};
+use crate::args::{LabCommand, LabRunArgs, LabScoreArgs};
 use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
@@ -13,7 +13,10 @@ use manx_core::config::ConfigError;
 use manx_lab::cache::Cache;
 use manx_lab::campaign::{Campaign, Done, lock};
 use manx_lab::compare::Options;
-use manx_lab::experiment::{Asked, Experiment, Outcome, experiment_names, render, save};
+use manx_lab::experiment::statements::{self, Paper};
+use manx_lab::experiment::{
+    Asked, Calibrated, Experiment, Outcome, Solved, experiment_names, render, save, score,
+};
 use manx_lab::json::indented;
 use manx_lab::run::{Beside, Moment, Phase};
 use manx_lab::save::make_folder;
@@ -21,6 +24,7 @@ use manx_report::page::Claim;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A journal in the cache that grew beyond this is begun anew: most of it is of programs that are
@@ -33,6 +37,29 @@ pub fn run(command: &LabCommand, screen: &Screen) -> Result<(), Failure> {
         LabCommand::List => list(),
         LabCommand::Show { name } => show(name),
         LabCommand::Run(args) => run_all(args, screen),
+        LabCommand::Score(args) => score(args),
+    }
+}
+
+/// The scoreboard: recorded verdicts, nothing is run.
+fn score(args: &LabScoreArgs) -> Result<(), Failure> {
+    let mut rows = score::rows();
+    if let Some(asked) = &args.paper {
+        let is_asked = |paper: &Paper| paper.paper.eq_ignore_ascii_case(asked);
+        if !statements::papers().iter().any(is_asked) {
+            let names: Vec<&str> = statements::papers().iter().map(|one| &*one.paper).collect();
+            let names = names.join(", ");
+            let why = format!("--paper {asked}: there is no such paper: there are {names}");
+            return Err(ConfigError::new(why).into());
+        }
+        rows.retain(|row| is_asked(row.paper));
+    }
+    if let Some(verdict) = args.verdict {
+        rows.retain(|row| row.verdict.word() == verdict.word());
+    }
+    match args.json {
+        true => print(&indented(&score::json(&rows))),
+        false => print(&score::table(&rows)),
     }
 }
 
@@ -67,17 +94,14 @@ fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
     let all = || experiment_names().map(str::to_string).collect();
     let names: Vec<String> =
         if args.names.iter().any(|name| name == "all") { all() } else { args.names.clone() };
-    let asked = Asked { quick: args.quick, sets: args.sets.clone() };
+    let (quick, sets, claims_only) = (args.quick, args.sets.clone(), args.claims_only);
+    let traces = args.traces.clone();
+    let asked = Asked { quick, sets, claims_only, traces, solved: Vec::new() };
     // All of them before the first runs: a mistake in the last should not cost the work of the
     // others.
     let mut experiments = Vec::new();
     for name in &names {
-        let experiment = Experiment::read(name, asked.clone())?;
-        experiments.push(if args.claims_only {
-            experiment.with_claimed_runs_only()
-        } else {
-            experiment
-        });
+        experiments.push(Experiment::read(name, asked.clone())?);
     }
     for (at, experiment) in experiments.iter().enumerate() {
         if experiments[..at].iter().any(|earlier| earlier.name == experiment.name) {
@@ -93,12 +117,13 @@ fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
             outputs::check_experiment(said, &out.join(&experiment.name), &experiment.points())?;
         }
     }
+    skip_without_traces(&mut experiments, &args.names)?;
     signals::listen();
-    let (mut documents, mut failing, mut claims) = (Vec::new(), Vec::new(), 0);
-    for (number, experiment) in experiments.iter().enumerate() {
+    let (mut documents, mut findings) = (Vec::new(), Findings::default());
+    for (number, experiment) in experiments.iter_mut().enumerate() {
         let outcome = run_one(experiment, args, screen)?;
         if let Some(run) = outcome.stuck() {
-            let name = &experiment.name;
+            let name = &outcome.experiment.name;
             return Err(Failure::Work(format!(
                 "{name}: {run}: requests were left that the drive never completed"
             )));
@@ -110,21 +135,76 @@ fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
         } else {
             print(&table)?;
         }
-        claims += experiment.claims.len();
-        failing.extend(
-            outcome.failing().iter().map(|claim| format!("{}/{}", experiment.name, claim.id)),
-        );
+        findings.add(&outcome);
     }
     if args.json {
         print(&indented(&document(documents)))?;
+    } else if experiments.len() > 1 {
+        print(&format!("\nall: {}\n", render::counts(findings.counts)))?;
     }
-    match args.check && !failing.is_empty() {
-        true => Err(Failure::Work(format!(
-            "{} of {claims} claims do not hold or were not measured: {}",
-            failing.len(),
-            failing.join(", ")
-        ))),
-        false => Ok(()),
+    if args.check { findings.check() } else { Ok(()) }
+}
+
+/// Of `all`, leaves out what replays traces that are not there, and says so; asked for by name it
+/// is an error.
+fn skip_without_traces(experiments: &mut Vec<Experiment>, asked: &[String]) -> Result<(), Failure> {
+    let mut wrong = None;
+    experiments.retain(|experiment| {
+        let missing = experiment.missing_traces();
+        let Some(first) = missing.first() else { return true };
+        let (name, file, count) = (&experiment.name, first.display(), missing.len());
+        let why = format!("{name}: {count} traces are not there, {file} first");
+        match asked.iter().any(|asked| asked == name) {
+            true => wrong = Some(format!("{why}; --traces DIR names their folder")),
+            false => say_line(&format!("SKIPPED {why}")),
+        }
+        false
+    });
+    wrong.map_or(Ok(()), |wrong| Err(ConfigError::new(wrong).into()))
+}
+
+/// Verdicts of all experiments, and what is not as it is recorded.
+#[derive(Default)]
+struct Findings {
+    counts: [usize; 3],
+    claims: usize,
+    changed: Vec<String>,
+    /// Bands that cannot fail, and knobs that were not solved.
+    idle: Vec<String>,
+    unsolved: Vec<String>,
+}
+
+impl Findings {
+    fn add(&mut self, outcome: &Outcome<'_>) {
+        let experiment = outcome.experiment;
+        let name = |id: &str| format!("{}/{id}", experiment.name);
+        self.claims += experiment.claims.len();
+        self.counts.iter_mut().zip(outcome.count()).for_each(|(sum, count)| *sum += count);
+        self.changed.extend(outcome.changed().into_iter().map(|(claim, measured)| {
+            format!("{} ({}, was {})", name(&claim.id), measured.word(), claim.recorded.word())
+        }));
+        // A small run, or a changed one, reaches other values.
+        if !experiment.asked.quick && experiment.asked.sets.is_empty() {
+            self.idle.extend(outcome.cannot_fail().iter().map(|claim| name(&claim.id)));
+        }
+        let unmet = outcome.solved.iter().filter(|one| !one.is_met && !experiment.asked.quick);
+        self.unsolved.extend(unmet.map(|one| name(&one.id)));
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let mut said = Vec::new();
+        let mut say = |what: &str, which: &[String]| {
+            if !which.is_empty() {
+                let (count, of) = (which.len(), self.claims);
+                said.push(format!("{count} of {of} claims {what}: {}", which.join(", ")));
+            }
+        };
+        say("have another verdict than recorded", &self.changed);
+        say("cannot fail, whichever run takes the place of theirs", &self.idle);
+        if !self.unsolved.is_empty() {
+            said.push(format!("not solved as near as asked: {}", self.unsolved.join(", ")));
+        }
+        if said.is_empty() { Ok(()) } else { Err(Failure::Work(said.join("; "))) }
     }
 }
 
@@ -134,7 +214,7 @@ fn document(mut documents: Vec<Value>) -> Value {
 }
 
 fn run_one<'a>(
-    experiment: &'a Experiment,
+    experiment: &'a mut Experiment,
     args: &LabRunArgs,
     screen: &Screen,
 ) -> Result<Outcome<'a>, Failure> {
@@ -149,6 +229,8 @@ fn run_one<'a>(
     };
     let mut campaign = Campaign::open(&journal.path).map_err(Failure::Work)?;
     campaign.remark().iter().for_each(|remark| say_line(remark));
+    let solved = calibrate(experiment, &mut campaign, &journal, args, screen)?;
+    let experiment = &*experiment;
     let points = experiment.points();
     let known = campaign.known(&points, false)?.iter().filter(|known| **known).count();
     if known > 0 {
@@ -175,7 +257,8 @@ fn run_one<'a>(
     let ended = experiment.run(&mut campaign, &options);
     bar.clear();
     let (done, outcome) = ended?;
-    let Some(outcome) = outcome else { return Err(journal.interrupted(experiment, &done)) };
+    let Some(mut outcome) = outcome else { return Err(journal.interrupted(experiment, &done)) };
+    outcome.solved = solved;
     if let Some(folder) = &folder {
         let files = save::documents(&outcome).and_then(|mut files| {
             files.push(page(&outcome)?);
@@ -186,17 +269,57 @@ fn run_one<'a>(
     Ok(outcome)
 }
 
+/// Solves the knobs of an experiment and sets them in it.
+fn calibrate(
+    experiment: &mut Experiment,
+    campaign: &mut Campaign,
+    journal: &Journal,
+    args: &LabRunArgs,
+    screen: &Screen,
+) -> Result<Vec<Solved>, Failure> {
+    if experiment.calibrations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let cache = if args.no_cache { None } else { Cache::of_user() };
+    let bar = Bar::new(screen, &format!("{}: calibrating", experiment.name), "trials");
+    let trials = AtomicU64::new(0);
+    let observer = |moment: &Moment<'_>| {
+        let ended = u64::from(matches!(moment.phase, Phase::Finished));
+        let done = trials.fetch_add(ended, Ordering::Relaxed) + ended;
+        bar.show_part(done, None, None, &format!("now {}", moment.policy));
+    };
+    let options = Options {
+        jobs: args.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
+        verify: false,
+        cache: cache.as_ref(),
+        beside: Beside::default(),
+        stop: &STOP,
+        observer: &observer,
+        finished: None,
+    };
+    let ended = experiment.calibrate(campaign, &options);
+    bar.clear();
+    match ended? {
+        Calibrated::Ready(ready, solved) => {
+            *experiment = *ready;
+            Ok(solved)
+        }
+        Calibrated::Stopped(done) => Err(journal.interrupted(experiment, &done)),
+    }
+}
+
 /// `report.html`, with the claims before everything else.
 fn page(outcome: &Outcome<'_>) -> Result<(String, String), String> {
     let claims: Vec<Claim> = render::shown(outcome)
-        .map(|(claim, found, [published, measured, band])| Claim {
+        .map(|(claim, found, [printed, measured, band])| Claim {
             id: claim.id.clone(),
             text: claim.text.clone(),
             source: claim.source.clone(),
-            published,
+            printed,
             measured,
             band,
-            holds: found.holds,
+            verdict: found.verdict.map(|verdict| verdict.word().to_string()),
+            blame: claim.missed.as_ref().map(|miss| miss.blame.clone()).unwrap_or_default(),
             why: claim.why.clone(),
             conditions: claim.conditions.clone(),
         })

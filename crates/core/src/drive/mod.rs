@@ -456,9 +456,10 @@ impl Drive {
         }
     }
 
-    /// Steps of collections that were forced outside of a window.
+    /// Steps of collections that broke the contract: forced outside of a window, or begun in one
+    /// and ended after it.
     pub fn violations(&self) -> u64 {
-        self.counters.predictable.violations
+        self.counters.predictable.violations + self.counters.predictable.overruns
     }
 
     /// True when the page is mapped: it holds data on flash.

@@ -1,10 +1,13 @@
 //! From an experiment's file to something that can be run: scenarios made, claims read, everything
 //! checked.
 
+mod calibrations;
 mod claims;
 
+use super::calibrate::Calibration;
 use super::expression::{Expression, Reference};
-use super::file::{File, RunEntry};
+use super::file::{File, Miss, RunEntry};
+use super::verdict::{Origin, Verdict};
 use super::{grid, library};
 use crate::load::{Request, read_bounded};
 use crate::save::file_name;
@@ -13,7 +16,7 @@ use manx_core::units::{Bandwidth, Bytes, Duration};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// Runs of one experiment.
@@ -29,6 +32,39 @@ pub struct Asked {
     /// Overrides (what if): `KEY=VALUE` for all runs, `RUN:KEY=VALUE` for one. The claims stay as
     /// they are.
     pub sets: Vec<String>,
+    /// Leave out the runs that no claim asks for.
+    pub claims_only: bool,
+    /// Knobs that a calibration solved, each for one run.
+    pub solved: Vec<Knob>,
+    /// The folder that `$TRACES` stands for; where it is not said, that of `MANX_TRACES`, else
+    /// `traces`.
+    pub traces: Option<PathBuf>,
+}
+
+/// The word for the folder of traces in an experiment's file.
+const TRACES: &str = "$TRACES/";
+
+impl Asked {
+    /// The path that a value names in the folder of traces, if it names one.
+    fn traced(&self, value: &toml::Value) -> Option<toml::Value> {
+        let file = value.as_str()?.strip_prefix(TRACES)?;
+        let of_environment = || std::env::var_os("MANX_TRACES").map(PathBuf::from);
+        let folder = self.traces.clone().or_else(of_environment).unwrap_or("traces".into());
+        Some(toml::Value::String(folder.join(file).to_string_lossy().into_owned()))
+    }
+}
+
+/// A solved knob of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Knob {
+    /// The calibration that solved it.
+    pub calibration: String,
+    /// The run.
+    pub run: String,
+    /// The key of the scenario.
+    pub key: String,
+    /// The value with its unit.
+    pub value: String,
 }
 
 /// An experiment that can be run.
@@ -42,12 +78,15 @@ pub struct Experiment {
     pub source: String,
     /// The text of its file.
     pub text: String,
+    pub(super) place: String,
     /// How it was asked for.
     pub asked: Asked,
     /// The seeds that every run is played with; without any, each scenario's own.
     pub seeds: Vec<u64>,
     /// Its runs.
     pub runs: Vec<Run>,
+    /// Knobs that are solved before its runs are played.
+    pub calibrations: Vec<Calibration>,
     /// Its claims.
     pub claims: Vec<Claim>,
     pub(super) definitions: BTreeMap<String, Expression>,
@@ -76,9 +115,11 @@ pub struct Claim {
     pub source: String,
     /// The measured quantity, as it is written.
     pub quantity: String,
-    /// The published number, if it was one.
-    pub published: Option<f64>,
-    /// The values that count as reproduced.
+    /// The statement of a paper that it is evidence for.
+    pub statement: Option<String>,
+    /// The number that it is compared with, and whose it is.
+    pub origin: Origin,
+    /// The values that count as consistent.
     pub band: Band,
     /// Why that band.
     pub why: String,
@@ -86,6 +127,14 @@ pub struct Claim {
     pub conditions: String,
     /// Why it is not measured, where it is left out.
     pub skip: Option<String>,
+    /// The recorded verdict: another one is a finding.
+    pub recorded: Verdict,
+    /// The band is that of a small run, which says nothing about the source's range.
+    pub is_small: bool,
+    /// Cause of a miss.
+    pub missed: Option<Miss>,
+    /// A what-if that shows what brings another claim home.
+    pub is_what_if: bool,
     pub(super) expression: Expression,
 }
 
@@ -139,15 +188,30 @@ impl Experiment {
         }
         let runs = reader.runs()?;
         let definitions = reader.definitions(&runs)?;
+        let calibrations = reader.calibrations(&runs, &definitions)?;
         let claims = reader.claims(&runs, &definitions)?;
         let seeds = reader.seeds().to_vec();
         let File { summary, source: from, .. } = file;
-        let text = source.text;
-        Ok(Self { name, summary, source: from, text, asked, seeds, runs, claims, definitions })
+        let (text, place) = (source.text, source.file);
+        let is_whole = !asked.claims_only;
+        let experiment = Self {
+            name,
+            summary,
+            source: from,
+            text,
+            place,
+            asked,
+            seeds,
+            runs,
+            calibrations,
+            claims,
+            definitions,
+        };
+        Ok(if is_whole { experiment } else { experiment.with_claimed_runs_only() })
     }
 
-    /// This experiment with only the runs that its claims ask for. What they measure stays.
-    pub fn with_claimed_runs_only(mut self) -> Self {
+    /// Only the runs that the claims ask for. What they measure stays.
+    fn with_claimed_runs_only(mut self) -> Self {
         let mut asked = BTreeSet::new();
         for claim in self.claims.iter().filter(|claim| claim.skip.is_none()) {
             self.ask(&claim.expression, &mut asked);
@@ -157,7 +221,15 @@ impl Experiment {
     }
 
     /// Puts the runs that an expression asks for into `asked`, those of its definitions too.
-    fn ask(&self, expression: &Expression, asked: &mut BTreeSet<String>) {
+    /// The traces that its runs replay and that are not there.
+    pub fn missing_traces(&self) -> BTreeSet<PathBuf> {
+        let scenarios = self.runs.iter().flat_map(|run| &run.scenarios);
+        let jobs = scenarios.flat_map(|scenario| &scenario.workload.jobs);
+        let files = jobs.filter_map(|job| job.trace.as_ref()).map(|trace| trace.file.clone());
+        files.map(PathBuf::from).filter(|file| !file.exists()).collect()
+    }
+
+    pub(super) fn ask(&self, expression: &Expression, asked: &mut BTreeSet<String>) {
         for (_, reference) in expression.references() {
             match reference {
                 Reference::Quantity { run, .. } | Reference::Param { run, .. } => {
@@ -305,11 +377,9 @@ impl Reader<'_> {
         }
         let mut add = |table: &Table, what: &str| {
             leaves(table, "", &mut |key, value| {
-                overrides.push(Override::new(
-                    key,
-                    value.to_string(),
-                    said(&format!("{what}.{key}")),
-                ));
+                let value = self.asked.traced(value).unwrap_or_else(|| value.clone());
+                let place = said(&format!("{what}.{key}"));
+                overrides.push(Override::new(key, value.to_string(), place));
             });
         };
         add(&self.file.set, "set");
@@ -320,6 +390,11 @@ impl Reader<'_> {
         }
         let name = format!("{}/{}", self.name, entry.name);
         overrides.push(Override::new("name", Value::from(name).to_string(), said("name")));
+        let solved = self.asked.solved.iter().filter(|knob| knob.run == entry.name);
+        overrides.extend(solved.map(|knob| {
+            let place = said(&format!("calibrate.{}", knob.calibration));
+            Override::new(&knob.key, knob.value.clone(), place)
+        }));
         let mine = |(run, _): &&(Option<&str>, _)| run.is_none_or(|run| run == entry.name);
         overrides.extend(sets.iter().filter(mine).map(|(_, set)| set.clone()));
 

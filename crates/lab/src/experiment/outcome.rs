@@ -3,8 +3,10 @@
 //! With several seeds a claim is measured under each, all runs with the same seed (so that policies
 //! see the same workload), and the mean is held against the band.
 
+use super::calibrate::Solved;
 use super::expression::{Expression, Reference};
 use super::load::{Claim, Experiment};
+use super::verdict::{Origin, Verdict};
 use crate::campaign::{Campaign, Done, Point};
 use crate::compare::Options;
 use crate::quantity::{Missing, Quantities};
@@ -20,6 +22,8 @@ pub struct Outcome<'a> {
     pub results: Vec<RunResult>,
     /// Measurement of each claim, in the order of the claims.
     pub measured: Vec<Measured>,
+    /// The knobs that were solved before.
+    pub solved: Vec<Solved>,
 }
 
 /// Measurement of a claim.
@@ -29,20 +33,23 @@ pub struct Measured {
     pub value: Option<f64>,
     /// The smallest and the largest value over seeds, where there are several.
     pub spread: Option<(f64, f64)>,
-    /// Does it lie in the band? `None` where nothing was measured.
-    pub holds: Option<bool>,
+    /// Judgement; `None` where nothing was measured.
+    pub verdict: Option<Verdict>,
+    /// The smallest and the largest value with another run in the place of one of the claim's: a
+    /// band that holds both cannot fail.
+    pub reach: Option<(f64, f64)>,
     /// Why nothing was measured.
     pub missing: Option<String>,
 }
 
 impl Measured {
+    fn nothing(why: String) -> Self {
+        Self { value: None, spread: None, verdict: None, reach: None, missing: Some(why) }
+    }
+
     /// As a table says it.
-    pub fn verdict(&self) -> &'static str {
-        match self.holds {
-            Some(true) => "yes",
-            Some(false) => "NO",
-            None => "not measured",
-        }
+    pub fn word(&self) -> &'static str {
+        self.verdict.map_or("not measured", Verdict::word)
     }
 }
 
@@ -79,37 +86,66 @@ impl Experiment {
     pub fn judge(&self, results: Vec<RunResult>) -> Outcome<'_> {
         let numbers: Vec<Quantities> = results.iter().map(Quantities::of).collect();
         let measured = self.claims.iter().map(|claim| self.measure(claim, &numbers)).collect();
-        Outcome { experiment: self, results, measured }
+        Outcome { experiment: self, results, measured, solved: Vec::new() }
     }
 
     fn measure(&self, claim: &Claim, numbers: &[Quantities]) -> Measured {
-        let nothing =
-            |why: String| Measured { value: None, spread: None, holds: None, missing: Some(why) };
         if let Some(why) = &claim.skip {
-            return nothing(why.clone());
+            return Measured::nothing(why.clone());
         }
-        let seeds = self.seeds.len().max(1);
-        let values = (0..seeds).map(|seed| match self.value(&claim.expression, seed, numbers)? {
-            value if value.is_finite() => Ok(value),
-            value => Err(format!(
-                "the value is {value}: a division by zero, or beyond what a number holds"
-            )),
-        });
-        match values.collect::<Result<Vec<f64>, String>>() {
-            Err(why) => nothing(why),
+        match self.values(&claim.expression, numbers, None) {
+            Err(why) => Measured::nothing(why),
             Ok(values) => {
-                let mean = values.iter().sum::<f64>() / values.len() as f64;
-                let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-                let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let spread = (values.len() > 1).then_some((low, high));
+                let (low, high) = ends(&values);
+                let mean = mean(&values);
+                // In small a source's range says nothing: only the band does.
+                let verdict = match claim.is_small {
+                    true if claim.band.holds(mean) => Verdict::Consistent,
+                    true => Verdict::Missed,
+                    false => claim.origin.judge(mean, &claim.band),
+                };
                 Measured {
                     value: Some(mean),
-                    spread,
-                    holds: Some(claim.band.holds(mean)),
+                    spread: (values.len() > 1).then_some((low, high)),
+                    verdict: Some(verdict),
+                    reach: self.reach(claim, numbers),
                     missing: None,
                 }
             }
         }
+    }
+
+    /// The value of an expression under each seed.
+    pub(super) fn values(
+        &self,
+        expression: &Expression,
+        numbers: &[Quantities],
+        swap: Option<(&str, &str)>,
+    ) -> Result<Vec<f64>, String> {
+        let seeds = self.seeds.len().max(1);
+        let value = |seed| match self.value(expression, seed, numbers, swap)? {
+            value if value.is_finite() => Ok(value),
+            value => Err(format!(
+                "the value is {value}: a division by zero, or beyond what a number holds"
+            )),
+        };
+        (0..seeds).map(value).collect()
+    }
+
+    /// The ends of what the claim would measure with another run in the place of one of its own.
+    fn reach(&self, claim: &Claim, numbers: &[Quantities]) -> Option<(f64, f64)> {
+        let mut asked = std::collections::BTreeSet::new();
+        self.ask(&claim.expression, &mut asked);
+        let mut reached = Vec::new();
+        for run in &asked {
+            for other in self.runs.iter().filter(|other| other.name != *run) {
+                let swap = Some((run.as_str(), other.name.as_str()));
+                if let Ok(values) = self.values(&claim.expression, numbers, swap) {
+                    reached.push(mean(&values));
+                }
+            }
+        }
+        (!reached.is_empty()).then(|| ends(&reached))
     }
 
     fn value(
@@ -117,11 +153,13 @@ impl Experiment {
         expression: &Expression,
         seed: usize,
         numbers: &[Quantities],
+        swap: Option<(&str, &str)>,
     ) -> Result<f64, String> {
         let run = |name: &str| self.runs.iter().position(|run| run.name == name);
         let gone = || "it is not in this experiment".to_string();
         expression.value(&mut |reference| match reference {
             Reference::Quantity { name, run: of } => {
+                let of = swap.filter(|(from, _)| from == of).map_or(of.as_str(), |(_, to)| to);
                 let at = run(of).ok_or_else(gone)? * self.seeds.len().max(1) + seed;
                 let number = numbers.get(at).ok_or_else(gone)?.get(name);
                 number.map_err(|missing: Missing| format!("{name}({of}): {missing}"))
@@ -131,7 +169,7 @@ impl Experiment {
                 .ok_or_else(|| format!("param({of}, {path}): none")),
             Reference::Defined(name) => {
                 let definition = self.definitions.get(name).ok_or_else(gone)?;
-                self.value(definition, seed, numbers)
+                self.value(definition, seed, numbers, swap)
             }
         })
     }
@@ -143,15 +181,35 @@ impl Outcome<'_> {
         self.experiment.claims.iter().zip(&self.measured)
     }
 
-    /// The claims that do not stand: out of their band, or not measured though nothing said that
-    /// they would not be.
-    pub fn failing(&self) -> Vec<&Claim> {
-        let stands =
-            |claim: &Claim, measured: &Measured| measured.holds.unwrap_or(claim.skip.is_some());
-        self.claims()
-            .filter(|(claim, measured)| !stands(claim, measured))
-            .map(|(claim, _)| claim)
-            .collect()
+    /// The claims whose verdict is not the recorded one, or that were not measured though nothing
+    /// said that they would not be.
+    pub fn changed(&self) -> Vec<(&Claim, &Measured)> {
+        let is_changed = |(claim, measured): &(&Claim, &Measured)| match measured.verdict {
+            None => claim.skip.is_none(),
+            // A source's range is judged in full runs alone.
+            Some(verdict) if self.experiment.asked.quick => {
+                (verdict == Verdict::Missed) != (claim.recorded == Verdict::Missed)
+            }
+            Some(verdict) => verdict != claim.recorded,
+        };
+        self.claims().filter(is_changed).collect()
+    }
+
+    /// How many claims have each verdict, in the order of [`Verdict::ALL`].
+    pub fn count(&self) -> [usize; 3] {
+        let of = |verdict| self.measured.iter().filter(|one| one.verdict == Some(verdict)).count();
+        Verdict::ALL.map(of)
+    }
+
+    /// The claims whose band holds all that the experiment reaches with any of its runs in the
+    /// place of theirs. A law holds for every run by right.
+    pub fn cannot_fail(&self) -> Vec<&Claim> {
+        let holds = |(claim, measured): &(&Claim, &Measured)| {
+            let Some((low, high)) = measured.reach else { return false };
+            let is_law = matches!(claim.origin, Origin::Law(_));
+            !is_law && claim.band.holds(low) && claim.band.holds(high)
+        };
+        self.claims().filter(holds).map(|(claim, _)| claim).collect()
     }
 
     /// A run that lost requests, which no drive does.
@@ -166,4 +224,13 @@ impl Outcome<'_> {
     pub fn run_set(&self) -> RunSet {
         RunSet { runs: self.results.clone() }
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn ends(values: &[f64]) -> (f64, f64) {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }

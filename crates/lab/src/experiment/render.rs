@@ -1,21 +1,23 @@
 //! The claims of an experiment for a person, for a page and for a program.
 
+use super::calibrate::Solved;
 use super::load::{Band, Claim, Experiment};
 use super::outcome::{Measured, Outcome};
+use super::verdict::{Figure, Origin, Verdict};
 use manx_core::stats::RunResult;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-const HEADS: [&str; 5] = ["claim", "published", "measured", "band", "holds"];
+const HEADS: [&str; 5] = ["claim", "printed", "measured", "band", "verdict"];
 
-/// A table of the claims, and under it each that does not hold, with why its band is what it is.
+/// A table of the claims, and under it each that is missed or has another verdict than recorded.
 pub fn table(outcome: &Outcome<'_>) -> String {
     let mut rows = vec![HEADS.map(str::to_string)];
     rows.extend(outcome.claims().map(|(claim, measured)| {
-        let verdict = measured.verdict().to_string();
+        let verdict = said(claim, measured);
         [
             format!("  {}", claim.id),
-            published(claim.published),
+            printed(claim.origin),
             value(measured),
             band(&claim.band),
             verdict,
@@ -26,6 +28,7 @@ pub fn table(outcome: &Outcome<'_>) -> String {
     };
     let widths = [0, 1, 2, 3].map(width);
     let mut text = heading(outcome.experiment);
+    text += &solved(&outcome.solved);
     // The sentence first: it says what the numbers are of, and in which unit.
     let sentences =
         std::iter::once(None).chain(outcome.claims().map(|(claim, _)| Some(claim.text.trim())));
@@ -34,10 +37,21 @@ pub fn table(outcome: &Outcome<'_>) -> String {
         text += &sentence.map_or(String::new(), |sentence| format!("{sentence}\n"));
         let _ = writeln!(text, "{id:<a$}  {published:>b$}  {measured:>c$}  {band:<d$}  {holds}");
     }
-    for (claim, measured) in outcome.claims().filter(|(_, measured)| measured.holds != Some(true)) {
-        let _ = writeln!(text, "\n{}: {}", claim.id, measured.verdict());
+    let is_told = |(_, measured): &(&Claim, &Measured)| {
+        !matches!(measured.verdict, Some(Verdict::Reproduced | Verdict::Consistent))
+    };
+    for (claim, measured) in outcome.claims().filter(is_told) {
+        let _ = writeln!(text, "\n{}: {}", claim.id, said(claim, measured));
         if let Some(why) = &measured.missing {
             let _ = writeln!(text, "  because: {why}");
+        }
+        if let Some(miss) = &claim.missed {
+            let _ = writeln!(text, "  to blame: {}", miss.blame.trim());
+            let home = miss.home.as_ref().map(|home| format!("brought home by: {home}"));
+            let tried = miss.tried.as_ref().map(|tried| format!("tried: {}", tried.trim()));
+            for line in home.into_iter().chain(tried) {
+                let _ = writeln!(text, "  {line}");
+            }
         }
         let _ = writeln!(
             text,
@@ -51,6 +65,54 @@ pub fn table(outcome: &Outcome<'_>) -> String {
         }
     }
     text
+}
+
+/// The verdict, and the recorded one where it is another.
+fn said(claim: &Claim, measured: &Measured) -> String {
+    match (measured.verdict, claim.skip.is_some()) {
+        (Some(verdict), _) if verdict != claim.recorded && !claim.is_small => {
+            format!("{} (was {})", verdict.word(), claim.recorded.word())
+        }
+        _ => measured.word().to_string(),
+    }
+}
+
+/// `3 missed, 1 consistent, 12 reproduced`.
+pub fn counts(counts: [usize; 3]) -> String {
+    let one = |(verdict, count): (Verdict, usize)| format!("{count} {}", verdict.word());
+    Verdict::ALL.into_iter().zip(counts).map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The solved knobs, a line each.
+pub fn solved(solved: &[Solved]) -> String {
+    let line = |one: &Solved| {
+        let Solved { id, knob, value, quantity, to, measured, is_met, trials } = one;
+        let (to, measured) = (number(*to), number(*measured));
+        let off = if *is_met { "" } else { ", which is not as near as asked" };
+        let quantity = quantity.trim();
+        format!(
+            "calibrated {id}: {knob} = {value} gives {quantity} = {measured}, asked for {to} \
+             ({trials} trials){off}\n"
+        )
+    };
+    solved.iter().map(line).collect()
+}
+
+/// The solved knobs for a program.
+pub fn solved_json(solved: &[Solved]) -> Value {
+    let one = |one: &Solved| {
+        json!({
+            "id": one.id,
+            "knob": one.knob,
+            "value": one.value,
+            "quantity": one.quantity,
+            "to": one.to,
+            "measured": one.measured,
+            "is_met": one.is_met,
+            "trials": one.trials,
+        })
+    };
+    solved.iter().map(one).collect()
 }
 
 fn heading(experiment: &Experiment) -> String {
@@ -75,21 +137,21 @@ pub fn markdown(outcome: &Outcome<'_>) -> String {
             "**What if**: `--set {set}`; this is not the experiment as it was published.\n"
         );
     }
-    text += "| claim | published | measured | band | holds | what is claimed | source | why \
+    text += "| claim | printed | measured | band | verdict | what is claimed | source | why \
              this band | conditions |\n";
     text += "|---|---|---|---|---|---|---|---|---|\n";
     for (claim, measured) in outcome.claims() {
-        let holds = match measured.holds {
-            Some(false) => "**NO**",
-            _ => measured.verdict(),
+        let verdict = match measured.verdict {
+            Some(Verdict::Missed) => format!("**{}**", said(claim, measured)),
+            _ => said(claim, measured),
         };
         let because =
             measured.missing.as_ref().map_or(String::new(), |why| format!(" ({})", cell(why)));
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {holds}{because} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {verdict}{because} | {} | {} | {} | {} |",
             claim.id,
-            published(claim.published),
+            printed(claim.origin),
             value(measured),
             band(&claim.band),
             cell(&claim.text),
@@ -106,12 +168,12 @@ fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// A claim as a person reads it: its published and measured numbers, and its band.
+/// A claim as a person reads it: its printed and measured numbers, and its band.
 pub fn shown<'a>(
     outcome: &'a Outcome<'_>,
 ) -> impl Iterator<Item = (&'a Claim, &'a Measured, [String; 3])> {
     outcome.claims().map(|(claim, measured)| {
-        (claim, measured, [published(claim.published), value(measured), band(&claim.band)])
+        (claim, measured, [printed(claim.origin), value(measured), band(&claim.band)])
     })
 }
 
@@ -123,13 +185,20 @@ pub fn claims_json(outcome: &Outcome<'_>) -> Value {
             "text": claim.text,
             "source": claim.source,
             "quantity": claim.quantity,
-            "published": claim.published,
+            "statement": claim.statement,
+            "origin": claim.origin.word(),
+            "printed": ends(claim.origin),
             "low": claim.band.low,
             "high": claim.band.high,
             "measured": measured.value,
             "lowest": measured.spread.map(|(lowest, _)| lowest),
             "highest": measured.spread.map(|(_, highest)| highest),
-            "holds": measured.holds,
+            "verdict": measured.verdict,
+            "recorded": claim.recorded,
+            "blame": claim.missed.as_ref().map(|miss| miss.blame.trim()),
+            "home": claim.missed.as_ref().and_then(|miss| miss.home.as_deref()),
+            "what_if": claim.is_what_if,
+            "reach": measured.reach.map(|(least, most)| [least, most]),
             "missing": measured.missing,
             "why": claim.why,
             "conditions": claim.conditions,
@@ -138,7 +207,7 @@ pub fn claims_json(outcome: &Outcome<'_>) -> Value {
     claims.collect()
 }
 
-/// The document of an experiment: `{"experiment", "quick", "what_if", "claims", "runs"}`.
+/// The document of an experiment.
 pub fn json(outcome: &Outcome<'_>) -> Value {
     let Experiment { name, summary, source, asked, .. } = outcome.experiment;
     json!({
@@ -147,6 +216,7 @@ pub fn json(outcome: &Outcome<'_>) -> Value {
         "source": source,
         "quick": asked.quick,
         "what_if": asked.sets,
+        "calibrated": solved_json(&outcome.solved),
         "claims": claims_json(outcome),
         "runs": runs_json(&outcome.results),
     })
@@ -158,8 +228,31 @@ fn runs_json(results: &[RunResult]) -> Value {
     serde_json::to_value(results).expect("a result is plain data")
 }
 
-fn published(value: Option<f64>) -> String {
-    value.map_or("-".to_string(), number)
+/// `2.52 to 7.88`, `163.2 (law)`, `ours`.
+fn printed(origin: Origin) -> String {
+    match origin {
+        Origin::Paper(figure_of) => figure(figure_of),
+        Origin::Artefact(figure_of) => format!("{} (artefact)", figure(figure_of)),
+        Origin::Law(value) => format!("{} (law)", number(value)),
+        Origin::Ours => "ours".to_string(),
+    }
+}
+
+/// A printed figure for a person.
+pub(super) fn figure(figure: Figure) -> String {
+    match figure {
+        Figure::Point(at) => number(at),
+        Figure::Range(_) => band(&figure.band()),
+    }
+}
+
+/// A printed figure for a program: `[low, high]`, null for an open end; a number; or null.
+fn ends(origin: Origin) -> Value {
+    match (origin, origin.figure()) {
+        (Origin::Law(value), _) | (_, Some(Figure::Point(value))) => json!(value),
+        (_, Some(figure)) => json!([figure.band().low, figure.band().high]),
+        (_, None) => Value::Null,
+    }
 }
 
 fn value(measured: &Measured) -> String {

@@ -19,6 +19,7 @@ pub fn documents(outcome: &Outcome<'_>) -> Result<Vec<(String, String)>, String>
         "experiment": whole["experiment"],
         "quick": whole["quick"],
         "what_if": whole["what_if"],
+        "calibrated": whole["calibrated"],
         "claims": claims_json(outcome),
     });
     files.push(("claims.json".to_string(), indented(&claims)));

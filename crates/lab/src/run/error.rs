@@ -1,5 +1,6 @@
 //! Reasons why a run ends without a result.
 
+use manx_core::config::ConfigError;
 use manx_core::ftl::timeless::Full;
 use manx_core::host::act::ActError;
 use manx_core::host::generate::GenerateError;
@@ -17,6 +18,8 @@ pub enum RunError {
     Full(Full),
     /// The settings of an ACT load cannot be honoured.
     Act(ActError),
+    /// A knob cannot be solved, or its experiment cannot be played.
+    Config(ConfigError),
     /// The log of an ACT load cannot be made.
     ActLog(String),
     /// A file beside the result cannot be made.
@@ -36,6 +39,7 @@ impl fmt::Display for RunError {
             Self::Generate(error) => error.fmt(f),
             Self::Full(error) => error.fmt(f),
             Self::Act(error) => error.fmt(f),
+            Self::Config(error) => error.fmt(f),
             Self::ActLog(error)
             | Self::Beside(error)
             | Self::Write(error)
@@ -51,6 +55,12 @@ impl fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {}
+
+impl From<ConfigError> for RunError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
 
 impl From<TraceError> for RunError {
     fn from(error: TraceError) -> Self {

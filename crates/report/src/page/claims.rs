@@ -1,4 +1,4 @@
-//! The claims of an experiment, those that do not hold first to be seen.
+//! The claims of an experiment, misses first.
 
 use super::{Claim, escape, tables};
 use std::fmt::Write;
@@ -8,12 +8,20 @@ pub(super) fn section(claims: &[Claim]) -> String {
     if claims.is_empty() {
         return String::new();
     }
-    let held = claims.iter().filter(|claim| claim.holds == Some(true)).count();
+    let rank = |claim: &&Claim| match claim.verdict.as_deref() {
+        Some("missed") => 0,
+        None => 1,
+        Some("consistent") => 2,
+        Some(_) => 3,
+    };
+    let count = |rank_of: u8| claims.iter().filter(|claim| rank(claim) == rank_of).count();
+    let mut sorted: Vec<&Claim> = claims.iter().collect();
+    sorted.sort_by_key(rank);
     let mut rows = String::new();
-    for claim in claims {
-        let (class, verdict) = match claim.holds {
-            Some(true) => ("", "yes"),
-            Some(false) => (" class=\"key\"", "<strong>NO</strong>"),
+    for claim in sorted {
+        let (class, verdict) = match claim.verdict.as_deref() {
+            Some("missed") => (" class=\"key\"", "<strong>missed</strong>"),
+            Some(verdict) => ("", verdict),
             None => (" class=\"none\"", "not measured"),
         };
         let _ = write!(
@@ -23,13 +31,20 @@ pub(super) fn section(claims: &[Claim]) -> String {
             escape(claim.text.trim()),
             escape(&claim.id),
             reasons(claim),
-            escape(&claim.published),
+            escape(&claim.printed),
             escape(&claim.measured),
             escape(&claim.band),
         );
     }
-    let heads = ["claim", "published", "measured", "band", "holds"];
-    let table = tables::table(&format!("{held} of {} claims hold", claims.len()), &heads, &rows);
+    let heads = ["claim", "printed", "measured", "band", "verdict"];
+    let head = format!(
+        "{} missed, {} consistent, {} reproduced of {} claims",
+        count(0),
+        count(2),
+        count(3),
+        claims.len()
+    );
+    let table = tables::table(&head, &heads, &rows);
     format!(
         "<section aria-labelledby=\"h-claims\">\n\
          <h2 id=\"h-claims\">Claims</h2>\n{table}</section>\n"
@@ -37,8 +52,13 @@ pub(super) fn section(claims: &[Claim]) -> String {
 }
 
 fn reasons(claim: &Claim) -> String {
-    let Claim { source, why, conditions, .. } = claim;
-    let rows = [("Source: ", source), ("Why this band: ", why), ("Conditions: ", conditions)];
+    let Claim { source, blame, why, conditions, .. } = claim;
+    let rows = [
+        ("To blame: ", blame),
+        ("Source: ", source),
+        ("Why this band: ", why),
+        ("Conditions: ", conditions),
+    ];
     let said = rows.into_iter().filter(|(_, text)| !text.trim().is_empty());
     said.map(|(head, text)| format!("<p class=\"note\">{head}{}</p>", escape(text.trim())))
         .collect()

@@ -47,14 +47,16 @@ pub struct Claim {
     pub text: String,
     /// Source of the claim: paper and figure.
     pub source: String,
-    /// The published number.
-    pub published: String,
+    /// The number that the source prints, and whose it is.
+    pub printed: String,
     /// The number measured, with its spread.
     pub measured: String,
-    /// Between which numbers it counts as reproduced.
+    /// Between which numbers it counts as consistent.
     pub band: String,
-    /// Whether it did; `None` where it could not be measured.
-    pub holds: Option<bool>,
+    /// `reproduced`, `consistent` or `missed`; `None` where it could not be measured.
+    pub verdict: Option<String>,
+    /// Cause of a miss.
+    pub blame: String,
     /// Why the band is what it is.
     pub why: String,
     /// Differences from the paper's conditions.

@@ -3,7 +3,9 @@
 
 use super::{Band, Claim, Reader, Run, unknown};
 use crate::experiment::expression::{Expression, Reference};
-use crate::experiment::file::ClaimEntry;
+use crate::experiment::file::{ClaimEntry, Miss};
+use crate::experiment::verdict::{Figure, Origin, Verdict};
+use crate::experiment::{render, statements};
 use crate::quantity::{Missing, Quantities};
 use manx_core::config::ConfigError;
 use std::collections::BTreeMap;
@@ -99,14 +101,132 @@ impl Reader<'_> {
         };
         let skip =
             Some(quick.skip.clone()).filter(|why| self.asked.quick && !why.trim().is_empty());
-        let ClaimEntry { id, text, source, quantity, published, conditions, .. } = entry;
-        let (id, text, source) = (id.clone(), text.clone(), source.clone());
-        let (quantity, published, conditions) = (quantity.clone(), *published, conditions.clone());
-        Ok(Claim { id, text, source, quantity, published, band, why, conditions, skip, expression })
+        let origin = self.origin(entry)?;
+        let (missed, full_verdict) = self.recorded(entry, origin)?;
+        let is_small = self.asked.quick && has_other;
+        let recorded = match is_small {
+            true => quick.verdict.unwrap_or(Verdict::Consistent),
+            false => full_verdict,
+        };
+        let ClaimEntry { id, text, source, quantity, statement, conditions, .. } = entry;
+        Ok(Claim {
+            id: id.clone(),
+            text: text.clone(),
+            source: source.clone(),
+            quantity: quantity.clone(),
+            statement: statement.clone(),
+            origin,
+            band,
+            why,
+            conditions: conditions.clone(),
+            skip,
+            recorded,
+            is_small,
+            missed,
+            is_what_if: entry.what_if,
+            expression,
+        })
+    }
+
+    /// The number that the claim is compared with, and whose it is.
+    fn origin(&self, entry: &ClaimEntry) -> Result<Origin, ConfigError> {
+        let key = |field: &str| format!("claims.{}.{field}", entry.id);
+        if entry.published.is_some() {
+            let why = "who published it? `paper = [low, high]` is what a paper prints, `artefact = \
+                       [low, high]` what its authors' code gives, `law = x` what a formula gives; \
+                       an expectation of our own has none of them";
+            return Err(self.wrong(&key("published"), why));
+        }
+        let said = [
+            entry.paper.map(Origin::Paper),
+            entry.artefact.map(Origin::Artefact),
+            entry.law.map(Origin::Law),
+        ];
+        let mut said = said.into_iter().flatten();
+        let (origin, more) = (said.next().unwrap_or(Origin::Ours), said.next());
+        if let Some(more) = more {
+            let why = format!("it has `{}` already: a claim has one source", origin.word());
+            return Err(self.wrong(&key(more.word()), why));
+        }
+        if let Some(why) = origin.figure().and_then(Figure::wrong) {
+            return Err(self.wrong(&key(origin.word()), why));
+        }
+        let statement = entry.statement.as_deref();
+        match (statement.map(|id| (id, statements::statement(id))), origin.figure()) {
+            (Some((id, None)), _) => {
+                let ids = statements::papers().iter().flat_map(|paper| &paper.statements);
+                let known = unknown("statement", id, ids.map(|other| other.id.as_str()));
+                Err(self.wrong(&key("statement"), known))
+            }
+            (None, Some(_)) => {
+                let why = format!(
+                    "it is missing: `{}` is a number that a statement of a paper prints \
+                     (experiments/statements)",
+                    origin.word()
+                );
+                Err(self.wrong(&key("statement"), why))
+            }
+            (Some((id, Some(statement))), Some(figure)) => match statement.range {
+                Some(range) if entry.paper.is_some() && !figure.is_within(range) => {
+                    let why = format!("statement {id} prints {}", render::figure(range));
+                    Err(self.wrong(&key("paper"), why))
+                }
+                _ => Ok(origin),
+            },
+            _ => Ok(origin),
+        }
+    }
+
+    /// The recorded verdict of a full run, and why it is a miss if it is one.
+    fn recorded(
+        &self,
+        entry: &ClaimEntry,
+        origin: Origin,
+    ) -> Result<(Option<Miss>, Verdict), ConfigError> {
+        let key = |field: &str| format!("claims.{}.{field}", entry.id);
+        let usual = match origin {
+            Origin::Ours => Verdict::Consistent,
+            _ => Verdict::Reproduced,
+        };
+        let verdict = entry.verdict.unwrap_or(usual);
+        match (origin, verdict) {
+            (Origin::Ours, Verdict::Reproduced) => {
+                let why = "nobody published it: `consistent` or `missed`";
+                return Err(self.wrong(&key("verdict"), why));
+            }
+            (Origin::Law(_), Verdict::Consistent) => {
+                let why = "a law is held in its band: `reproduced` or `missed`";
+                return Err(self.wrong(&key("verdict"), why));
+            }
+            _ => {}
+        }
+        let Some(miss) = &entry.missed else {
+            return match verdict {
+                Verdict::Missed => {
+                    let why = "it is missing: a miss has `{ blame, home }`, or `{ blame, tried }`";
+                    Err(self.wrong(&key("missed"), why))
+                }
+                _ => Ok((None, verdict)),
+            };
+        };
+        if miss.blame.trim().is_empty() {
+            return Err(self.wrong(&key("missed.blame"), "it is missing: who or what is to blame?"));
+        }
+        if let Some(home) = &miss.home {
+            let is_what_if = |other: &&ClaimEntry| other.id == *home && other.what_if;
+            if !self.file.claims.iter().any(|other| is_what_if(&other)) {
+                let why = format!("no claim with `what_if = true` is called `{home}`");
+                return Err(self.wrong(&key("missed.home"), why));
+            }
+        } else if miss.tried.as_ref().is_none_or(|tried| tried.trim().is_empty()) {
+            let why = "it is missing: the what-if that brings it home, or `tried`";
+            return Err(self.wrong(&key("missed.home"), why));
+        }
+        Ok((Some(miss.clone()), verdict))
     }
 
     /// Reads an expression; everything that it asks for is there.
-    fn expression(
+    pub(super) fn expression(
         &self,
         key: &str,
         text: &str,

@@ -1,0 +1,254 @@
+//! The scoreboard: every statement of the papers with the verdict that its claims and tests give.
+//! Nothing is asserted here: a verdict is the worst of the recorded verdicts of its claims, which
+//! `lab run --check` holds against full runs.
+
+use super::file::Miss;
+use super::load::{Asked, Experiment};
+use super::statements::{Paper, Statement, papers};
+use super::verdict::Verdict;
+use super::{experiment_names, render};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::sync::OnceLock;
+
+/// Changes of each claim after its first commit, counted by `.ci/claim-changes`.
+const CHANGES: &str = include_str!("../../../../experiments/statements/changes.csv");
+
+/// A claim of a built-in experiment that is evidence for a statement.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The experiment.
+    pub experiment: &'static str,
+    /// The claim.
+    pub claim: String,
+    /// The statement.
+    pub statement: String,
+    /// The recorded verdict of a full run.
+    pub verdict: Verdict,
+    /// Cause of a miss.
+    pub missed: Option<Miss>,
+    /// Changes of its band, number or quantity after its first commit.
+    pub changes: u32,
+}
+
+/// A statement and its verdict.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The paper.
+    pub paper: &'static Paper,
+    /// The statement.
+    pub statement: &'static Statement,
+    /// The worst verdict of its claims; of tests alone reproduced; of a calibration alone
+    /// consistent; missed without any.
+    pub verdict: Verdict,
+    /// Its claims.
+    pub claims: Vec<&'static Evidence>,
+    /// The experiments that solve a knob for it: there it is set, and not predicted.
+    pub calibrated: Vec<&'static str>,
+}
+
+impl Row {
+    fn of(paper: &'static Paper, statement: &'static Statement) -> Self {
+        let claims: Vec<_> =
+            claims().iter().filter(|claim| claim.statement == statement.id).collect();
+        let solves = |(_, id): &&(&str, String)| *id == statement.id;
+        let calibrated: Vec<_> =
+            book().calibrated.iter().filter(solves).map(|(name, _)| *name).collect();
+        let of_claims = claims.iter().map(|claim| claim.verdict).min();
+        let of_tests = (!statement.tests.is_empty()).then_some(Verdict::Reproduced);
+        let set = (!calibrated.is_empty()).then_some(Verdict::Consistent);
+        let verdict = match of_claims.or(of_tests).or(set) {
+            None => Verdict::Missed,
+            // A part of it is there.
+            Some(verdict) if statement.missing.is_some() => verdict.min(Verdict::Consistent),
+            Some(verdict) => verdict,
+        };
+        Self { paper, statement, verdict, claims, calibrated }
+    }
+
+    fn changes(&self) -> u32 {
+        self.claims.iter().map(|claim| claim.changes).sum()
+    }
+
+    /// The evidence in a few words: `5 of 6 claims`, `2 tests`, `none`.
+    fn evidence(&self) -> String {
+        let as_good = |claim: &&&Evidence| claim.verdict == Verdict::Reproduced;
+        let reproduced = self.claims.iter().filter(as_good).count();
+        match (self.claims.len(), self.statement.tests.len()) {
+            (0, 0) if !self.calibrated.is_empty() => "set".to_string(),
+            (0, 0) => "none".to_string(),
+            (0, 1) => "1 test".to_string(),
+            (0, tests) => format!("{tests} tests"),
+            (claims, _) => format!("{reproduced} of {claims}"),
+        }
+    }
+
+    /// Cause of a miss, or the part that is missing.
+    fn why(&self) -> Option<&str> {
+        let blamed = self.claims.iter().filter(|claim| claim.verdict == self.verdict);
+        let blame = blamed.filter_map(|claim| claim.missed.as_ref()).map(|miss| &*miss.blame);
+        blame.chain(self.statement.missing.as_deref()).next().map(str::trim)
+    }
+}
+
+/// What the built-in experiments say about statements.
+struct Book {
+    claims: Vec<Evidence>,
+    /// Experiments and the statements that their knobs are solved for.
+    calibrated: Vec<(&'static str, String)>,
+}
+
+/// The claims of the built-in experiments that are evidence for statements; what-ifs are none.
+pub fn claims() -> &'static [Evidence] {
+    &book().claims
+}
+
+/// Does an experiment solve a knob for this statement?
+pub fn is_calibrated(id: &str) -> bool {
+    book().calibrated.iter().any(|(_, statement)| statement == id)
+}
+
+fn book() -> &'static Book {
+    static BOOK: OnceLock<Book> = OnceLock::new();
+    BOOK.get_or_init(|| {
+        let (mut found, mut calibrated) = (Vec::new(), Vec::new());
+        for name in experiment_names() {
+            // Compiled in; a test reads them all.
+            let experiment =
+                Experiment::read(name, Asked::default()).unwrap_or_else(|error| panic!("{error}"));
+            let solved = experiment.calibrations.into_iter();
+            calibrated.extend(solved.filter_map(|one| Some((name, one.statement?))));
+            for claim in experiment.claims.into_iter().filter(|claim| !claim.is_what_if) {
+                let Some(statement) = claim.statement else { continue };
+                found.push(Evidence {
+                    experiment: name,
+                    changes: changes(name, &claim.id),
+                    claim: claim.id,
+                    statement,
+                    verdict: claim.recorded,
+                    missed: claim.missed,
+                });
+            }
+        }
+        Book { claims: found, calibrated }
+    })
+}
+
+fn changes(experiment: &str, claim: &str) -> u32 {
+    let of = |line: &str| {
+        let mut cells = line.split(',');
+        let is_it = cells.next() == Some(experiment) && cells.next() == Some(claim);
+        is_it.then(|| cells.next().and_then(|count| count.parse().ok()))?
+    };
+    CHANGES.lines().find_map(of).unwrap_or(0)
+}
+
+/// All statements, missed ones first.
+pub fn rows() -> Vec<Row> {
+    let of = |paper: &'static Paper| {
+        paper.statements.iter().map(move |statement| Row::of(paper, statement))
+    };
+    let mut rows: Vec<Row> = papers().iter().flat_map(of).collect();
+    rows.sort_by_key(|row| row.verdict);
+    rows
+}
+
+/// How many rows have each verdict, in the order of [`Verdict::ALL`].
+pub fn count<'a>(rows: impl Iterator<Item = &'a Row>) -> [usize; 3] {
+    rows.fold([0; 3], |mut counts, row| {
+        counts[row.verdict as usize] += 1;
+        counts
+    })
+}
+
+/// The scoreboard for a person.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let Row { statement, verdict, .. } = row;
+        let changed = match row.changes() {
+            0 => String::new(),
+            1 => ", changed once".to_string(),
+            times => format!(", changed {times} times"),
+        };
+        let _ = writeln!(
+            text,
+            "{:<5} {:<10}  {:<9} {}: {} ({}{changed})",
+            statement.id,
+            verdict.word(),
+            row.evidence(),
+            row.paper.paper,
+            statement.says.trim(),
+            statement.place.trim(),
+        );
+        if *verdict != Verdict::Reproduced
+            && let Some(why) = row.why()
+        {
+            let _ = writeln!(text, "{:29}{why}", "");
+        }
+    }
+    text += "\n";
+    for paper in papers() {
+        let mine = rows.iter().filter(|row| row.paper.paper == paper.paper);
+        let _ = writeln!(text, "{:<20} {}", paper.paper, render::counts(count(mine)));
+    }
+    let all = count(rows.iter());
+    let share = 100 * all[Verdict::Reproduced as usize] / rows.len().max(1);
+    let _ = writeln!(text, "{:<20} {}: {share} % reproduced", "all", render::counts(all));
+    text
+}
+
+/// The scoreboard for a program.
+pub fn json(rows: &[Row]) -> Value {
+    let claim = |claim: &&Evidence| {
+        json!({
+            "experiment": claim.experiment,
+            "claim": claim.claim,
+            "verdict": claim.verdict,
+            "blame": claim.missed.as_ref().map(|miss| miss.blame.trim()),
+            "home": claim.missed.as_ref().and_then(|miss| miss.home.as_deref()),
+            "changes": claim.changes,
+        })
+    };
+    let row = |row: &Row| {
+        json!({
+            "id": row.statement.id,
+            "paper": row.paper.paper,
+            "place": row.statement.place.trim(),
+            "says": row.statement.says.trim(),
+            "verdict": row.verdict,
+            "missing": row.statement.missing,
+            "calibrated_in": row.calibrated,
+            "tests": row.statement.tests,
+            "claims": row.claims.iter().map(claim).collect::<Vec<_>>(),
+        })
+    };
+    json!({ "statements": rows.iter().map(row).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scoreboard_has_every_statement_once_misses_first() {
+        let rows = rows();
+        let all: usize = papers().iter().map(|paper| paper.statements.len()).sum();
+        assert_eq!(rows.len(), all);
+        assert!(rows.is_sorted_by_key(|row| row.verdict));
+        let text = table(&rows);
+        assert_eq!(count(rows.iter()).iter().sum::<usize>(), all);
+        assert!(text.trim_end().ends_with("% reproduced"), "{text}");
+        assert_eq!(json(&rows)["statements"].as_array().unwrap().len(), all);
+    }
+
+    #[test]
+    fn a_missed_statement_says_why_and_a_change_counts_for_a_claim_that_exists() {
+        for row in rows().iter().filter(|row| row.verdict == Verdict::Missed) {
+            assert!(row.why().is_some(), "{}", row.statement.id);
+        }
+        for line in CHANGES.lines().skip(1) {
+            assert_eq!(line.split(',').count(), 3, "{line}");
+        }
+    }
+}
