@@ -42,7 +42,7 @@ counters! {
         sum read_modify_writes: u64,
         /// Rows whose parity came from the pages that were not written (rows).
         sum reconstruct_writes: u64,
-        /// Steps of GC runs that were forced outside of a drive's window, or ended after it (steps).
+        /// Steps of GC runs forced outside of a drive's window, or that ended after it (steps).
         sum contract_violations: u64,
         /// Rows restored on a new drive (rows).
         sum restored_rows: u64,

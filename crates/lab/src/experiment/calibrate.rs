@@ -165,7 +165,7 @@ impl Experiment {
         Ok(Trial::Measured(values.iter().sum::<f64>() / values.len() as f64))
     }
 
-    /// The same file, asked for in another way.
+    /// This experiment read again, asked for in another way.
     fn again(&self, asked: Asked) -> Result<Self, ConfigError> {
         Self::load(Source { file: self.place.clone(), text: self.text.clone() }, asked)
     }

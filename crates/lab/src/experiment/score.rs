@@ -91,7 +91,7 @@ impl Row {
     }
 }
 
-/// What the built-in experiments say about statements.
+/// Evidence of the built-in experiments.
 struct Book {
     claims: Vec<Evidence>,
     /// Experiments and the statements that their knobs are solved for.

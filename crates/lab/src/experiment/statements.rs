@@ -53,7 +53,7 @@ pub struct Statement {
 pub enum Kind {
     /// A figure.
     Number,
-    /// Who is better, or in which direction something goes.
+    /// Ranks, or the direction in which something goes.
     Order,
     /// Something exists and works so.
     Mechanism,

@@ -96,7 +96,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The figure that somebody printed, or measured with the authors' code.
+    /// The figure that a paper prints or that its authors' code gives.
     pub const fn figure(self) -> Option<Figure> {
         match self {
             Self::Paper(figure) | Self::Artefact(figure) => Some(figure),

@@ -64,37 +64,9 @@ impl Reader<'_> {
                 return Err(self.wrong(&key(field), "it is missing: every claim has one"));
             }
         }
-        let full = Band { low: entry.low, high: entry.high };
-        let quick = &entry.quick;
-        let other = Band { low: quick.low, high: quick.high };
-        let has_other = quick.low.is_some() || quick.high.is_some();
-        for (field, band, is_said) in [("low", full, true), ("quick.low", other, has_other)] {
-            match (band.low, band.high) {
-                _ if !is_said => {}
-                (None, None) => {
-                    return Err(
-                        self.wrong(&key(field), "a band has a low end, a high end, or both")
-                    );
-                }
-                (Some(low), Some(high)) if low > high => {
-                    return Err(self.wrong(
-                        &key(field),
-                        format!("{low} is above the band's high end, {high}"),
-                    ));
-                }
-                (low, high) if [low, high].into_iter().flatten().any(|end| !end.is_finite()) => {
-                    return Err(
-                        self.wrong(&key(field), "an end of a band is a finite number, or absent")
-                    );
-                }
-                _ => {}
-            }
-        }
-        if has_other && quick.why.trim().is_empty() {
-            return Err(
-                self.wrong(&key("quick.why"), "it is missing: another band has another reason")
-            );
-        }
+        let (full, other) = self.bands(entry)?;
+        let (quick, has_other) = (&entry.quick, other.is_some());
+        let other = other.unwrap_or(full);
         let (band, why) = match self.asked.quick && has_other {
             true => (other, quick.why.clone()),
             false => (full, entry.why.clone()),
@@ -126,6 +98,43 @@ impl Reader<'_> {
             is_what_if: entry.what_if,
             expression,
         })
+    }
+
+    /// The band of a full run, and that of a small one where it has another.
+    fn bands(&self, entry: &ClaimEntry) -> Result<(Band, Option<Band>), ConfigError> {
+        let key = |field: &str| format!("claims.{}.{field}", entry.id);
+        let full = Band { low: entry.low, high: entry.high };
+        let quick = &entry.quick;
+        let other = Band { low: quick.low, high: quick.high };
+        let has_other = quick.low.is_some() || quick.high.is_some();
+        for (field, band, is_said) in [("low", full, true), ("quick.low", other, has_other)] {
+            match (band.low, band.high) {
+                _ if !is_said => {}
+                (None, None) => {
+                    return Err(
+                        self.wrong(&key(field), "a band has a low end, a high end, or both")
+                    );
+                }
+                (Some(low), Some(high)) if low > high => {
+                    return Err(self.wrong(
+                        &key(field),
+                        format!("{low} is above the band's high end, {high}"),
+                    ));
+                }
+                (low, high) if [low, high].into_iter().flatten().any(|end| !end.is_finite()) => {
+                    return Err(
+                        self.wrong(&key(field), "an end of a band is a finite number, or absent")
+                    );
+                }
+                _ => {}
+            }
+        }
+        if has_other && quick.why.trim().is_empty() {
+            return Err(
+                self.wrong(&key("quick.why"), "it is missing: another band has another reason")
+            );
+        }
+        Ok((full, has_other.then_some(other)))
     }
 
     /// The number that the claim is compared with, and whose it is.
