@@ -202,12 +202,15 @@ impl Outcome<'_> {
     }
 
     /// The claims whose band holds all that the experiment reaches with any of its runs in the
-    /// place of theirs. A law holds for every run by right.
+    /// place of theirs. A law holds for every run by right, and an exact count is no wide band.
     pub fn cannot_fail(&self) -> Vec<&Claim> {
         let holds = |(claim, measured): &(&Claim, &Measured)| {
             let Some((low, high)) = measured.reach else { return false };
-            let is_law = matches!(claim.origin, Origin::Law(_));
-            !is_law && claim.band.holds(low) && claim.band.holds(high)
+            let is_exact = claim.band.low == claim.band.high;
+            !is_exact
+                && !matches!(claim.origin, Origin::Law(_))
+                && claim.band.holds(low)
+                && claim.band.holds(high)
         };
         self.claims().filter(holds).map(|(claim, _)| claim).collect()
     }

@@ -200,7 +200,7 @@ impl Reader<'_> {
         let verdict = entry.verdict.unwrap_or(usual);
         match (origin, verdict) {
             (Origin::Ours, Verdict::Reproduced) => {
-                let why = "nobody published it: `consistent` or `missed`";
+                let why = "it has no printed number: `consistent` or `missed`";
                 return Err(self.wrong(&key("verdict"), why));
             }
             (Origin::Law(_), Verdict::Consistent) => {
