@@ -2,6 +2,7 @@
 //! collects one victim or none, exact to the nanosecond.
 
 mod causes;
+mod shares;
 
 use super::{Array, ArraySpec, RaidLevel, ReadStrategy};
 use crate::config::{builtin_device, load_device};

@@ -11,6 +11,7 @@ mod program_suspension;
 mod rain;
 mod requests;
 mod room;
+mod rotation;
 mod scheduling;
 mod scrub;
 mod shortcuts;

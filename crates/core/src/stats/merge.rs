@@ -86,7 +86,10 @@ fn worse(one: Outcome, two: Outcome) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Counters, OpStats, SuspensionCounters, WearCounters};
+    use crate::stats::{
+        Counters, Kind, MapMemory, OpStats, StateTotals, StressCounters, SuspensionCounters,
+        WarmupExcluded, WearCounters, Written,
+    };
     use crate::units::Duration;
 
     fn drive(reads: u64, latency_us: u64, span_s: u64, wear: [u64; 3]) -> RunTotals {
@@ -146,6 +149,81 @@ mod tests {
                 (8, 6)
             );
             assert_eq!((gc.copying_max_us, gc.free_min_percent), (60.0, 86.0));
+        }
+    }
+
+    /// A drive of which every number that drives add up, or compare, is a multiple of `scale`.
+    fn scaled(scale: u64) -> RunTotals {
+        let mut all = drive(1, 1, scale, [scale, 2 * scale, 3 * scale]);
+        let count = |stats: &mut OpStats, times: u64| {
+            *stats = OpStats::default();
+            (0..times * scale).for_each(|_| stats.record(Duration::from_us(1), 512));
+        };
+        count(&mut all.read, 2);
+        count(&mut all.write, 3);
+        count(&mut all.trim, 5);
+        count(&mut all.flush, 7);
+        let half = |times: u64| Written { host_bytes: times * scale, reclaimed: 2 * times * scale };
+        all.state = StateTotals {
+            free_bytes: Some(9 * scale),
+            halves: [half(10), half(11)],
+            ..StateTotals::default()
+        };
+        (all.blocked_reads, all.blocked_at_split_reads) = (12 * scale, 13 * scale);
+        all.host_pages_written = 14 * scale;
+        all.stress = Some(StressCounters { blocks: 15 * scale, ..Default::default() });
+        all.map = Some(MapMemory { cached_entries: 16 * scale, ..Default::default() });
+        (all.raw, all.user, all.map_ram) =
+            (Bytes::new(17 * scale), Bytes::new(18 * scale), 19 * scale);
+        all.verify = Some(VerifyReport { reads_checked: 20 * scale, mismatches: 21 * scale });
+        all.over_time.record(Kind::Read, Duration::ZERO, Duration::from_us(scale));
+        let mut split = Attribution::default();
+        (0..scale).for_each(|_| split.slowest.push(SlowRequest { lba: scale, ..slow(scale) }));
+        (split.slowest_reads, split.slowest_writes) = (vec![slow(22 * scale)], vec![slow(scale)]);
+        all.attribution = Some(split);
+        all.warmup_excluded = WarmupExcluded { requests: 23 * scale, ..Default::default() };
+        all.warnings = vec![format!("drive {scale}")];
+        all
+    }
+
+    fn slow(latency: u64) -> SlowRequest {
+        SlowRequest { latency_us: latency as f64, ..SlowRequest::default() }
+    }
+
+    /// Every field of one drive is unequal to that of the other, so that none can be left out or
+    /// taken from one of them alone.
+    #[test]
+    fn no_field_of_two_unequal_drives_is_left_out() {
+        for (one, two) in [(1, 2), (2, 1)] {
+            let mut all = scaled(one);
+            all.add_drive(scaled(two));
+            assert_eq!((all.drives, all.span), (2, Duration::from_s(2)));
+            let counts = [&all.read, &all.write, &all.trim, &all.flush].map(OpStats::count);
+            assert_eq!(counts, [6, 9, 15, 21]);
+            assert_eq!(all.state.free_bytes, Some(27));
+            let half = |host_bytes: u64| Written { host_bytes, reclaimed: 2 * host_bytes };
+            assert_eq!(all.state.halves, [half(30), half(33)]);
+            let Counters { host_units, copying_max, .. } = all.counters;
+            assert_eq!((host_units, copying_max), (300, Duration::from_us(60)));
+            assert_eq!((all.blocked_reads, all.blocked_at_split_reads), (36, 39));
+            assert_eq!((all.host_pages_written, all.used_max_millionths), (42, 140_000));
+            let WearCounters { erases_total, erases_min, erases_max, .. } = all.wear;
+            assert_eq!((erases_total, erases_min, erases_max), (18, 1, 6));
+            assert_eq!(all.stress.map(|stress| stress.blocks), Some(45));
+            assert_eq!(all.map.map(|map| map.cached_entries), Some(48));
+            assert_eq!((all.raw, all.user, all.map_ram), (Bytes::new(51), Bytes::new(54), 57));
+            let verify = all.verify.map(|verify| (verify.reads_checked, verify.mismatches));
+            assert_eq!(verify, Some((60, 63)));
+            let slices = all.over_time.report(all.since).unwrap().read;
+            assert_eq!((slices.count, slices.max_us), (vec![2], vec![Some(2.0)]));
+            let split = all.attribution.unwrap();
+            let latencies =
+                |of: &[SlowRequest]| of.iter().map(|r| r.latency_us).collect::<Vec<_>>();
+            assert_eq!(latencies(&split.slowest), [2.0, 2.0, 1.0]);
+            assert_eq!(latencies(&split.slowest_reads), [44.0, 22.0]);
+            assert_eq!(latencies(&split.slowest_writes), [2.0, 1.0]);
+            assert_eq!(all.warmup_excluded.requests, 69);
+            assert_eq!(all.warnings, [format!("drive {one}"), format!("drive {two}")]);
         }
     }
 

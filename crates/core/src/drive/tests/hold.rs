@@ -29,6 +29,11 @@ fn spec(hold_max: Duration) -> EraseSpec {
 fn about_to_erase(victims: u32, mode: GcMode, hard: f64, spec: &EraseSpec) -> (Bench, Instant) {
     let soft = mark(FREE + (victims - 1) * PAGES);
     let gc = GcSpec { mode, soft: soft.into(), hard: hard.into(), ..GcSpec::default() };
+    about_to_erase_with(gc, spec)
+}
+
+/// The drive with these marks.
+fn about_to_erase_with(gc: GcSpec, spec: &EraseSpec) -> (Bench, Instant) {
     let lanes = LANES as u32;
     let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc, |map| {
         (0..2).for_each(|_| (0..2 * PAGES).for_each(|k| write_before_the_run(map, k * lanes)));
@@ -162,4 +167,53 @@ fn a_backlog_is_erased_one_after_the_other_and_a_read_between_them_holds_the_res
         bench.drive.ftl().check_laws();
         assert_eq!(bench.drive.ftl().free_units(Pool(0)), FREE - 1 + 2 * PAGES);
     }
+}
+
+/// Of a backlog, all are let go when the pool is urgent, and were held until then; the second one,
+/// the pool not being urgent any more, goes behind the read that waits.
+#[test]
+fn an_urgent_pool_lets_all_its_erases_go() {
+    let spec = EraseSpec { hold_victims: 2, ..spec(Duration::from_s(1)) };
+    let (mut bench, written) = about_to_erase(2, GcMode::Preemptive, mark(FREE - 2), &spec);
+    let (read, program) = (bench.times().page_read(), bench.times().page_program());
+    bench.read(start() + NS, SAME_CHIP);
+    bench.write(written + read + NS, 601 * LANES);
+    let becomes = written + read + NS + program;
+    bench.read(written + read + NS * 2, SAME_CHIP);
+    let first = becomes + whole(&bench);
+    assert_eq!(ends(bench.clone()), [first, first + read + whole(&bench)]);
+    bench.run();
+    let (counters, held) = (bench.drive.counters(), becomes.since(written));
+    assert_eq!(
+        (counters.erases_held, counters.erases_held_time, counters.erases_held_max),
+        (2, held * 2, held)
+    );
+}
+
+/// Two erases are held back, the second one since later; the first one's time counts.
+#[test]
+fn the_longest_time_is_that_of_the_erase_that_waits_longest() {
+    let longest = Duration::from_us(4_050);
+    let spec = EraseSpec { hold_victims: 2, ..spec(longest) };
+    let gc = GcSpec {
+        mode: GcMode::Preemptive,
+        soft: mark(FREE - 1 + PAGES).into(),
+        hard: 0.0.into(),
+        ..GcSpec::default()
+    };
+    let (mut bench, written) = about_to_erase_with(gc, &spec);
+    let read = bench.times().page_read();
+    bench.read(start() + NS, SAME_CHIP);
+    bench.write(written + NS, 601 * LANES);
+    let second = written + read + bench.times().page_program();
+    // Reads that waited behind the second write are served before the time is over; from then on
+    // one every 200 us.
+    for k in 1..=20 {
+        bench.read(written + Duration::from_us(200) * k, SAME_CHIP);
+    }
+    bench.advance_to(second + NS);
+    assert_eq!(bench.drive.counters().collections, 2);
+    let begins = written + Duration::from_us(4_000) + read;
+    assert!(begins > written + longest && begins < second + longest);
+    assert_eq!(ends(bench.clone()), [begins + whole(&bench), begins + whole(&bench) * 2]);
 }

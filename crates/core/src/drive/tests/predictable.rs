@@ -54,6 +54,8 @@ fn answer(
         let copied = copy.drive.counters().copied_units - bench.drive.counters().copied_units;
         let reads = copy.drive.flash().operations().reads - operations;
         assert!(reads <= copied + 1, "nothing of it was read: {reads}, {copied} copies");
+        let late = copy.drive.counters().predictable.fast_fails_late;
+        assert_eq!(late, u64::from(done.at > at), "it fails as it begins, or it had begun");
         assert!(done.dnr && done.payload.is_none());
     } else {
         assert_eq!((done.status, done.result64, done.dnr), (Status::Success, 0, false));
@@ -146,6 +148,22 @@ fn nogc_fails_no_read_and_a_preemptive_collection_fails_one_for_the_operation_un
         (begins + read + times.page_program() + NS, read - NS),
     ] {
         assert_eq!(busy(&bench, at, SAME_CHIP), Some(left), "at {at:?}");
+    }
+}
+
+/// A copy's data is on the channel of another chip: the read that comes then fails as it begins,
+/// and not once its command has found the channel taken.
+#[test]
+fn a_read_that_the_channel_alone_keeps_is_not_begun() {
+    let (bench, begins) = collecting(12, gc(GcMode::Preemptive), &EraseSpec::default());
+    let times = bench.times();
+    let crosses = begins + times.command + times.read;
+    for (at, left) in [
+        (crosses + NS, Some(times.transfer - NS)),
+        (crosses + times.transfer + NS, Some(times.command + times.transfer - NS)),
+        (crosses + times.transfer * 2 + times.command, None),
+    ] {
+        assert_eq!(busy(&bench, at, OTHER_CHIP), left, "at {at:?}");
     }
 }
 

@@ -2,10 +2,10 @@
 //! seven rows of data and one of parity.
 
 use super::{Bench, PAGE, start, ttflash, write_through};
-use crate::drive::{Drive, DriveSpec, Op, RainSpec, Reconstruct, Update};
+use crate::drive::{Drive, DriveSpec, Op, RainSpec, Reconstruct, ScrubSpec, Status, Update};
 use crate::flash::{Features, Layout};
 use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, VictimUnit};
-use crate::units::{Bytes, Duration, Lpn};
+use crate::units::{Bytes, Duration, Lpn, Ppn};
 
 /// Rows of data of one number on the 64 lanes.
 const DATA_ROWS: u32 = 56;
@@ -148,4 +148,42 @@ fn stale_members_are_read_as_they_lie() {
     bench.run();
     assert_eq!(bench.drive.counters().rain.extra_reads, 7);
     bench.drive.check_parity();
+}
+
+/// Page 0 of a stripe is computed, after page 1 was read: the request ends with the computed page,
+/// and an uncorrectable page of the others is the request's.
+#[test]
+fn a_read_that_ends_with_a_computed_page_tells_an_uncorrectable_page_before_it() {
+    // 29 bits in a codeword on average, 40 are corrected: 2 % of the codewords are lost.
+    let noisy = ScrubSpec { errors: true, rber: 3.5e-3, ..ScrubSpec::default() };
+    let mut bench = bench(write_through(), Features::default(), &rain(Reconstruct::Always));
+    bench.drive.scrub(&noisy, 1);
+    let mut at = start();
+    for lpn in 0..7 * 32 {
+        bench.write(at, lpn);
+        at += Duration::from_ms(2);
+    }
+    let (mut by_the_read, mut by_others, mut failed) = (0, 0, 0);
+    for stripe in 0..32 {
+        let (ftl, flash) = (bench.drive.ftl(), bench.drive.flash());
+        let page = |lpn: u32| ftl.mapping().physical(Lpn(lpn));
+        let (computed, read) = (page(7 * stripe), page(7 * stripe + 1));
+        let is_lost = |page: Ppn| flash.bit_errors().unwrap().found_in(page).worst > 40;
+        let others = ftl.superstripes().unwrap().stripe_of(computed);
+        let others = others.filter(|page| *page != computed && *page != read).any(is_lost);
+        let lost = is_lost(read) || others;
+        (by_the_read, by_others) =
+            (by_the_read + u32::from(is_lost(read) && !others), by_others + u32::from(others));
+        failed += u64::from(lost);
+        let first = u64::from(7 * stripe * PAGE);
+        let id = bench.submit(at, Op::Read, first, 2 * PAGE, false);
+        at += Duration::from_ms(2);
+        bench.advance_to(at);
+        let status = bench.done.iter().find(|completion| completion.id == id).unwrap().status;
+        let expected = if lost { Status::UnrecoveredRead } else { Status::Success };
+        assert_eq!(status, expected, "stripe {stripe}");
+    }
+    assert_eq!(bench.drive.counters().rain.reconstructed_pages, 32);
+    assert_eq!(bench.drive.counters().scrub.failed_reads, failed);
+    assert!(by_the_read > 0 && by_others > 0 && failed < 32, "{by_the_read}, {by_others}");
 }

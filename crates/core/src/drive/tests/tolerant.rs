@@ -175,6 +175,46 @@ fn the_forecast_is_what_a_read_then_waits_for() {
     }
 }
 
+/// Two planes of a die, both urgent, copy their victims beside each other: a read waits for the
+/// sum.
+#[test]
+fn two_collections_of_a_die_keep_it_one_after_the_other() {
+    let mut device = ttflash(BLOCKS);
+    let geometry = &mut device.geometry;
+    (geometry.channels, geometry.ways, geometry.dies, geometry.planes) = (1, 1, 1, 2);
+    let free = BLOCKS * PAGES - (PAGES + PAGES - VALID);
+    let mark = |free: u32| (f64::from(free) + 0.5) / f64::from(BLOCKS * PAGES);
+    let gc = GcSpec {
+        mode: GcMode::Preemptive,
+        soft: mark(free).into(),
+        // Their first copies make them urgent.
+        hard: mark(free - 4).into(),
+        ..GcSpec::default()
+    };
+    let mut bench = Bench::new(device, write_through(), gc, |map| {
+        let again = 2 * VALID..2 * PAGES;
+        (0..2 * PAGES).chain(again).for_each(|lpn| super::write_before_the_run(map, lpn));
+    });
+    let first = u64::from(3 * PAGES);
+    for lpn in [first, first + 1] {
+        bench.write(start(), lpn);
+    }
+    let (mut at, mut both, read) = (start(), 0, bench.times().page_read());
+    let kept = u64::from(2 * PAGES - 1);
+    for _ in 0..200 {
+        at += Duration::from_us(333);
+        bench.advance_to(at);
+        let ftl = bench.drive.ftl();
+        if (0..2).map(Pool).all(|pool| ftl.is_urgent(pool) && ftl.is_collecting(pool)) {
+            both += 1;
+            let keeps = bench.drive.gc_remaining(at, Die(0));
+            assert_eq!(bench.latency_of_read(at, kept), keeps + read, "at {at:?}");
+        }
+    }
+    assert!(both > 50, "{both} instants at which both are urgent");
+    assert_eq!(bench.drive.counters().erases, 2);
+}
+
 #[test]
 fn an_erase_that_gives_way_to_reads_keeps_nobody() {
     let (mut bench, begins) = collecting(gc(GcMode::Base), &cost());

@@ -5,7 +5,7 @@ use crate::flash::{Device, Geometry};
 use crate::ftl::timeless::Writer;
 use crate::ftl::{Allocation, Dimension, FreeBlock, FtlSpec, GcSpec, PageMap, Stripe, Wear};
 use crate::sim::Rng;
-use crate::units::{Lane, Lpn};
+use crate::units::{Lane, Lpn, Pool};
 
 const DIMENSIONS: [Dimension; 4] =
     [Dimension::Channel, Dimension::Way, Dimension::Die, Dimension::Plane];
@@ -142,6 +142,22 @@ fn static_wear_levelling_bounds_the_gap_and_a_smaller_gap_bounds_it_tighter() {
     // One block is moved in sixteen erases of the most worn; the others lag while they wait for
     // their turn.
     assert!(narrow <= 4 + 64, "{narrow}");
+}
+
+/// No block of this map was ever erased, so the most worn block's erases are the lag of all.
+#[test]
+fn a_block_moves_when_it_lags_by_more_than_the_gap_and_not_before() {
+    let ftl = FtlSpec { static_wear_gap: 7, ..FtlSpec::default() };
+    let gc = GcSpec { soft: 0.08.into(), hard: 0.0.into(), ..GcSpec::default() };
+    let mut map = map(&device(64, 16), &ftl, &gc, 64 * 16 * 8 / 10);
+    fill_and_overwrite(&mut map, 0, &mut Rng::stream(1, "wear"));
+    for (erases, is_moved) in [(7, false), (8, true)] {
+        // One in sixteen looks.
+        (0..15).for_each(|_| map.level_wear(Pool(0), erases));
+        assert_eq!(map.pools[0].wear_victim, None);
+        map.level_wear(Pool(0), erases);
+        assert_eq!(map.pools[0].wear_victim.is_some(), is_moved, "{erases} erases");
+    }
 }
 
 #[test]
