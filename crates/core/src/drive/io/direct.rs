@@ -60,7 +60,7 @@ impl Drive {
         }
         let mut request = Request::of(command);
         request.remaining = 1;
-        request.gc_blocked_at_split = self.flash.is_collecting(die);
+        debug_assert!(!self.flash.is_collecting(die), "die {die} is idle and open");
         let request = self.requests.insert(request);
         self.ftl.read_started(ppn);
         let owner = Owner::Request { request, first: 0 };
