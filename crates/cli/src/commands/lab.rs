@@ -245,15 +245,7 @@ fn run_one<'a>(
         let (done, part) = parts.tell(moment);
         bar.show_part(done, Some(left as u64), Some(part), &format!("now {}", moment.policy));
     };
-    let options = Options {
-        jobs: args.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
-        verify: false,
-        cache: cache.as_ref(),
-        beside: Beside::default(),
-        stop: &STOP,
-        observer: &observer,
-        finished: None,
-    };
+    let options = options(args, cache.as_ref(), &observer);
     let ended = experiment.run(&mut campaign, &options);
     bar.clear();
     let (done, outcome) = ended?;
@@ -267,6 +259,23 @@ fn run_one<'a>(
         files.and_then(|files| report::save(folder, files)).map_err(Failure::Work)?;
     }
     Ok(outcome)
+}
+
+/// Options of an experiment's runs.
+fn options<'a>(
+    args: &LabRunArgs,
+    cache: Option<&'a Cache>,
+    observer: &'a (dyn Fn(&Moment<'_>) + Sync),
+) -> Options<'a> {
+    Options {
+        jobs: args.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
+        verify: false,
+        cache,
+        beside: Beside::default(),
+        stop: &STOP,
+        observer,
+        finished: None,
+    }
 }
 
 /// Solves the knobs of an experiment and sets them in it.
@@ -288,15 +297,7 @@ fn calibrate(
         let done = trials.fetch_add(ended, Ordering::Relaxed) + ended;
         bar.show_part(done, None, None, &format!("now {}", moment.policy));
     };
-    let options = Options {
-        jobs: args.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
-        verify: false,
-        cache: cache.as_ref(),
-        beside: Beside::default(),
-        stop: &STOP,
-        observer: &observer,
-        finished: None,
-    };
+    let options = options(args, cache.as_ref(), &observer);
     let ended = experiment.calibrate(campaign, &options);
     bar.clear();
     match ended? {

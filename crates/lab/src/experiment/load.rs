@@ -281,6 +281,22 @@ impl Reader<'_> {
         ConfigError::file(self.place, format!("{key}: {why}"))
     }
 
+    /// The names of a section's entries are names, and no two are the same.
+    fn check_names<'n>(
+        &self,
+        section: &str,
+        names: impl Iterator<Item = &'n str> + Clone,
+    ) -> Result<(), ConfigError> {
+        let key = format!("{section}.id");
+        for (at, name) in names.clone().enumerate() {
+            self.check_name(&key, name)?;
+            if names.clone().take(at).any(|earlier| earlier == name) {
+                return Err(self.wrong(&key, format!("two of them are called `{name}`")));
+            }
+        }
+        Ok(())
+    }
+
     fn check_name(&self, key: &str, name: &str) -> Result<(), ConfigError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || IN_NAMES.contains(c);
         match !name.is_empty() && name.chars().all(plain) {

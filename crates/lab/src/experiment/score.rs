@@ -143,6 +143,11 @@ fn changes(experiment: &str, claim: &str) -> u32 {
     CHANGES.lines().find_map(of).unwrap_or(0)
 }
 
+/// Claims that an earlier commit had and that are no more.
+pub fn gone() -> usize {
+    CHANGES.lines().filter(|line| line.ends_with(",gone")).count()
+}
+
 /// All statements, missed ones first.
 pub fn rows() -> Vec<Row> {
     let of = |paper: &'static Paper| {
@@ -195,6 +200,14 @@ pub fn table(rows: &[Row]) -> String {
     let all = count(rows.iter());
     let share = 100 * all[Verdict::Reproduced as usize] / rows.len().max(1);
     let _ = writeln!(text, "{:<20} {}: {share} % reproduced", "all", render::counts(all));
+    let changed = claims().iter().filter(|claim| claim.changes > 0).count();
+    let _ = writeln!(
+        text,
+        "{:<20} {changed} of {} changed after their first commit; {} that were committed are gone",
+        "claims",
+        claims().len(),
+        gone(),
+    );
     text
 }
 
@@ -223,7 +236,7 @@ pub fn json(rows: &[Row]) -> Value {
             "claims": row.claims.iter().map(claim).collect::<Vec<_>>(),
         })
     };
-    json!({ "statements": rows.iter().map(row).collect::<Vec<_>>() })
+    json!({ "statements": rows.iter().map(row).collect::<Vec<_>>(), "claims_gone": gone() })
 }
 
 #[cfg(test)]

@@ -15,13 +15,7 @@ impl Reader<'_> {
         definitions: &BTreeMap<String, Expression>,
     ) -> Result<Vec<Calibration>, ConfigError> {
         let entries = &self.file.calibrate;
-        for (at, entry) in entries.iter().enumerate() {
-            self.check_name("calibrate.id", &entry.id)?;
-            if entries[..at].iter().any(|earlier| earlier.id == entry.id) {
-                let why = format!("two calibrations are called `{}`", entry.id);
-                return Err(self.wrong("calibrate.id", why));
-            }
-        }
+        self.check_names("calibrate", entries.iter().map(|entry| &*entry.id))?;
         let mut calibrations: Vec<Calibration> = Vec::new();
         for entry in entries {
             let calibration = self.calibration(entry, runs, definitions)?;

@@ -39,14 +39,7 @@ impl Reader<'_> {
         definitions: &BTreeMap<String, Expression>,
     ) -> Result<Vec<Claim>, ConfigError> {
         let entries = &self.file.claims;
-        for (at, entry) in entries.iter().enumerate() {
-            self.check_name("claims.id", &entry.id)?;
-            if entries[..at].iter().any(|earlier| earlier.id == entry.id) {
-                return Err(
-                    self.wrong("claims.id", format!("two claims are called `{}`", entry.id))
-                );
-            }
-        }
+        self.check_names("claims", entries.iter().map(|entry| &*entry.id))?;
         entries.iter().map(|entry| self.claim(entry, runs, definitions)).collect()
     }
 
