@@ -251,7 +251,8 @@ mod tests {
         assert!(rows.is_sorted_by_key(|row| row.verdict));
         let text = table(&rows);
         assert_eq!(count(rows.iter()).iter().sum::<usize>(), all);
-        assert!(text.trim_end().ends_with("% reproduced"), "{text}");
+        assert!(text.contains("% reproduced\n"), "{text}");
+        assert!(gone() > 0 && text.trim_end().ends_with("are gone"), "{text}");
         assert_eq!(json(&rows)["statements"].as_array().unwrap().len(), all);
     }
 
