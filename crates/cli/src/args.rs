@@ -1,5 +1,6 @@
 //! The command line: commands and their options, a file for each family.
 
+mod act;
 mod lab;
 mod library;
 mod plan;
@@ -10,6 +11,7 @@ mod torture;
 mod trace;
 mod workload;
 
+pub use act::{ActCommand, RateArgs};
 pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
 pub use plan::PlanCommand;
@@ -75,6 +77,9 @@ pub enum Command {
     /// Papers' claims, and the runs that check them
     #[command(subcommand)]
     Lab(LabCommand),
+    /// The rating of a drive by the Aerospike Certification Tool
+    #[command(subcommand)]
+    Act(ActCommand),
     /// Block traces: formats, contents, conversion
     #[command(subcommand)]
     Trace(TraceCommand),

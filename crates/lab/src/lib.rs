@@ -7,7 +7,7 @@
 //! interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them. [`experiment`] is
 //! papers' claims and the runs that check them, [`explain`] a tail in words. [`trace_info`]
 //! measures a trace without a drive. [`convert`] writes a trace in another format. [`plan`]
-//! calculates what needs no run. [`torture`] lets the power fail in many small runs.
+//! calculates what needs no run, [`rating`] searches for what ACT rates a drive. [`torture`] lets the power fail in many small runs.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -29,6 +29,7 @@ mod overwrite;
 pub mod plan;
 mod prepare;
 pub mod quantity;
+pub mod rating;
 mod replay;
 pub mod run;
 pub mod save;

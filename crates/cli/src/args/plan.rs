@@ -13,6 +13,23 @@ pub enum PlanCommand {
     /// The busy window TW of drives that take turns to collect garbage (IODA, SOSP '21): how long
     /// it may be, must be
     Tw(Box<TwArgs>),
+    /// The timeout N of T-ES that keeps the longest write below a bound (practical erase
+    /// suspension, ATC '19)
+    Timeout(TimeoutArgs),
+}
+
+/// `manx plan timeout`.
+#[derive(Debug, ClapArgs)]
+pub struct TimeoutArgs {
+    /// What writes are to stay below: 100ms
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = time)]
+    pub writes_below: Duration,
+    /// The longest GC run: 35ms
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = time)]
+    pub gc: Duration,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `manx plan tw`.

@@ -1,5 +1,6 @@
 //! One file for each family of commands.
 
+mod act;
 mod completions;
 mod convert;
 mod device;
@@ -99,6 +100,7 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::run(&args, screen),
         Command::Torture(args) => torture::run(&args, screen),
         Command::Lab(command) => lab::run(&command, screen),
+        Command::Act(command) => act::run(&command, screen),
         Command::Trace(command) => trace::run(&command, screen),
         Command::Workload(command) => workload::run(&command),
         Command::Scenario(command) => scenario::run(&command),

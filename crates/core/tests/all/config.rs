@@ -96,6 +96,13 @@ fn the_ttflash_drive_is_the_paper_s() {
 }
 
 #[test]
+fn the_low_latency_drive_erases_in_five_steps_of_a_millisecond() {
+    let device = load_device(&builtin_device("znand-like").unwrap()).unwrap();
+    assert_eq!(device.timing.erase_steps, 5);
+    assert_eq!(device.timing.erase_step, Duration::from_ms(1));
+}
+
+#[test]
 fn user_capacity_is_whole_stripe_rounds_of_what_the_share_leaves() {
     for name in device_names() {
         let device = load_device(&builtin_device(name).unwrap()).unwrap();

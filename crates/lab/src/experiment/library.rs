@@ -13,6 +13,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("erase-trace", include_str!("../../../../experiments/erase-trace.toml")),
     ("erase-stress", include_str!("../../../../experiments/erase-stress.toml")),
     ("erase-timeout", include_str!("../../../../experiments/erase-timeout.toml")),
+    ("erase-gc", include_str!("../../../../experiments/erase-gc.toml")),
     ("ttflash-ladder", include_str!("../../../../experiments/ttflash-ladder.toml")),
     ("ttflash-profiles", include_str!("../../../../experiments/ttflash-profiles.toml")),
     ("ttflash-trace", include_str!("../../../../experiments/ttflash-trace.toml")),
@@ -29,6 +30,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("faster-interval", include_str!("../../../../experiments/faster-interval.toml")),
     ("faster-merge-cdf", include_str!("../../../../experiments/faster-merge-cdf.toml")),
     ("faster-cost", include_str!("../../../../experiments/faster-cost.toml")),
+    ("faster-trace", include_str!("../../../../experiments/faster-trace.toml")),
     ("ftl-all", include_str!("../../../../experiments/ftl-all.toml")),
     ("ftl-modern", include_str!("../../../../experiments/ftl-modern.toml")),
     ("ioda-strategies", include_str!("../../../../experiments/ioda-strategies.toml")),
@@ -40,6 +42,8 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("ioda-width", include_str!("../../../../experiments/ioda-width.toml")),
     ("ioda-inside", include_str!("../../../../experiments/ioda-inside.toml")),
     ("ioda-brt", include_str!("../../../../experiments/ioda-brt.toml")),
+    ("ioda-slowest", include_str!("../../../../experiments/ioda-slowest.toml")),
+    ("ioda-op", include_str!("../../../../experiments/ioda-op.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.

@@ -2,11 +2,13 @@
 //!
 //! Reading order: [`tw`] is the arithmetic of IODA's windows, for a device, an array's width and
 //! GC's thresholds, and knows no text; [`question`] brings a user's options together and remembers
-//! where each value is from; [`show`] prints, as text or as JSON. Another calculator is another
+//! where each value is from; [`show`] prints, as text or as JSON. [`timeout`] is the timeout of
+//! T-ES, from the option to the text in one small file. Another calculator is another
 //! file like [`tw`].
 
 pub mod question;
 pub mod show;
+pub mod timeout;
 pub mod tw;
 
 pub use question::{Plan, Question};

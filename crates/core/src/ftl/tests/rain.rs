@@ -43,6 +43,22 @@ fn a_million_pages_live_where_the_closed_form_of_ttflash_says() {
     }
 }
 
+/// The example of the slides: four channels, the parities P012, P345 and P678.
+#[test]
+fn with_four_channels_the_first_three_parities_are_on_channels_three_two_and_one() {
+    for ways in [1, 2, 4] {
+        let mut device = device(64, 64);
+        (device.geometry.channels, device.geometry.ways, device.op) = (4, ways, 0.1);
+        let map = guarded(&device, &FtlSpec::default(), 4);
+        let stripes = map.stripes().unwrap();
+        let channel = |lpn: Lpn| map.striped_lane(lpn).0 / ways;
+        let parities = [0, 1, 2].map(|stripe| channel(stripes.parity(stripe)));
+        assert_eq!(parities, [3, 2, 1], "{ways} chips a channel");
+        let data = [0, 1, 2].map(|page| channel(Lpn(page)));
+        assert_eq!(data, [0, 1, 2], "the data of the first stripe, {ways} chips a channel");
+    }
+}
+
 fn geometries() -> Vec<(Device, FtlSpec, u32)> {
     let mut all = Vec::new();
     for (channels, width) in [(2, 2), (3, 3), (4, 2), (4, 4), (6, 3), (6, 2), (8, 4), (5, 5)] {
