@@ -6,6 +6,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("engine-laws", include_str!("../../../../experiments/engine-laws.toml")),
     ("waf-analytic", include_str!("../../../../experiments/waf-analytic.toml")),
     ("gc-modes", include_str!("../../../../experiments/gc-modes.toml")),
+    ("gc-enterprise", include_str!("../../../../experiments/gc-enterprise.toml")),
     ("erase-70-30", include_str!("../../../../experiments/erase-70-30.toml")),
     ("erase-starvation", include_str!("../../../../experiments/erase-starvation.toml")),
     ("erase-act", include_str!("../../../../experiments/erase-act.toml")),
