@@ -171,3 +171,37 @@ fn paced_jobs_need_threads_and_a_rate() {
         &["workload.queue_depth=0", "threads"],
     );
 }
+
+#[test]
+fn a_rating_passes_and_the_next_multiplier_fails() {
+    let load = "[workload.act]\nmultiplier = 1\ntime = \"2s\"\nslice = \"2s\"\n";
+    let scenario = scenario("rate.toml", load);
+    let args = ["act", "rate", &scenario, "--rule", "paper-stress", "--to", "64", "--no-cache"];
+    let output = manx(&[args.as_slice(), &["--json", "--policies", "nogc,base"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["rule"], "paper-stress");
+    for rating in document["ratings"].as_array().unwrap() {
+        let trials = rating["trials"].as_array().unwrap();
+        let of = |passes: bool| {
+            let passed = trials.iter().filter(move |trial| trial["passes"] == passes);
+            passed.map(|trial| trial["multiplier"].as_u64().unwrap())
+        };
+        let (best, worst) = (of(true).max(), of(false).min());
+        assert_eq!(rating["rating"].as_u64(), best, "{rating}");
+        assert_eq!(rating["open"], best == Some(64), "{rating}");
+        if let (Some(best), Some(worst)) = (best, worst) {
+            assert_eq!(worst, best + 1, "{rating}");
+        }
+    }
+    let said = stdout(&manx(&args));
+    assert!(said.contains("by the rule paper-stress") && said.contains("as-written"), "{said}");
+}
+
+#[test]
+fn a_rating_needs_a_load_of_act_and_ends_in_order() {
+    assert_refused(&["act", "rate", "quick"], &["no load of ACT", "--workload 'act(1)'"]);
+    let scenario = scenario("rate-ends.toml", ACT);
+    let refused = ["act", "rate", &scenario, "--from", "9", "--to", "8"];
+    assert_refused(&refused, &["--from = 9 is not allowed: at most --to 8"]);
+}

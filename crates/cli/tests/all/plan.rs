@@ -36,6 +36,19 @@ fn plan_alone_lists_the_calculators() {
 }
 
 #[test]
+fn a_timeout_keeps_gc_and_n_below_what_writes_may_take() {
+    let asked = ["plan", "timeout", "--writes-below", "100ms", "--gc", "35ms"];
+    let said = stdout(&manx(&asked));
+    assert!(said.contains("t-es(64ms)") && said.contains("99.00ms"), "{said}");
+    let output = manx(&[asked.as_slice(), &["--json"]].concat());
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["n_ns"], 64_000_000);
+    assert_eq!(document["longest_write_ns"], 99_000_000);
+    let refused = ["plan", "timeout", "--writes-below", "30ms", "--gc", "35ms"];
+    assert_refused(&refused, &["--writes-below = 30ms", "above --gc 35ms"]);
+}
+
+#[test]
 fn a_plan_prints_every_symbol_with_its_source_and_both_kinds_of_parallel_collection() {
     let output = manx(&[&["plan", "tw"], LINE.as_slice()].concat());
     assert!(output.status.success(), "{}", stderr(&output));
