@@ -7,7 +7,8 @@
 //! interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them. [`experiment`] is
 //! papers' claims and the runs that check them, [`explain`] a tail in words. [`trace_info`]
 //! measures a trace without a drive. [`convert`] writes a trace in another format. [`plan`]
-//! calculates what needs no run, [`rating`] searches for what ACT rates a drive. [`torture`] lets the power fail in many small runs.
+//! calculates what needs no run, [`rating`] searches for what ACT rates a drive. [`torture`] lets
+//! the power fail in many small runs.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

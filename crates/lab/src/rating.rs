@@ -93,7 +93,7 @@ pub struct Trial {
     pub multiplier: u32,
     /// It passed.
     pub passes: bool,
-    /// What spoke against it.
+    /// Reasons against a pass.
     pub why: Vec<String>,
 }
 
@@ -207,7 +207,7 @@ impl Question {
 
 /// The ratings as a document.
 pub fn document(rule: Rule, ratings: &[Rating]) -> Value {
-    let trial = |trial: &Trial| json!({ "multiplier": trial.multiplier, "passes": trial.passes, "why": trial.why });
+    let trial = |Trial { multiplier, passes, why }: &Trial| json!({ "multiplier": multiplier, "passes": passes, "why": why });
     let rating = |rating: &Rating| {
         json!({
             "policy": rating.policy,

@@ -21,7 +21,7 @@ pub enum PlanCommand {
 /// `manx plan timeout`.
 #[derive(Debug, ClapArgs)]
 pub struct TimeoutArgs {
-    /// What writes are to stay below: 100ms
+    /// The time below which writes are to stay: 100ms
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = time)]
     pub writes_below: Duration,
     /// The longest GC run: 35ms

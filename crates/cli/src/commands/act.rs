@@ -22,7 +22,7 @@ pub fn run(command: &ActCommand, screen: &Screen) -> Result<(), Failure> {
 
 fn rate(args: &RateArgs, screen: &Screen) -> Result<(), Failure> {
     let questions = questions(args)?;
-    // What is wrong with any of them is told before the first run.
+    // A mistake in any of them is told before the first run.
     questions.iter().try_for_each(Question::check)?;
     signals::listen();
     let cache = if args.no_cache { None } else { Cache::of_user() };

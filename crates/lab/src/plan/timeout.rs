@@ -24,7 +24,7 @@ pub struct Timeout {
 /// The answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What GC leaves: N has to lie below it.
+    /// The time that GC leaves: N has to lie below it.
     pub room: Duration,
     /// N, a power of two of a millisecond; zero is D-ES.
     pub n: Duration,
