@@ -207,7 +207,10 @@ impl Question {
 
 /// The ratings as a document.
 pub fn document(rule: Rule, ratings: &[Rating]) -> Value {
-    let trial = |Trial { multiplier, passes, why }: &Trial| json!({ "multiplier": multiplier, "passes": passes, "why": why });
+    let trial = |trial: &Trial| {
+        let Trial { multiplier, passes, why } = trial;
+        json!({ "multiplier": multiplier, "passes": passes, "why": why })
+    };
     let rating = |rating: &Rating| {
         json!({
             "policy": rating.policy,
