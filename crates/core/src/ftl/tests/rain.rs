@@ -43,9 +43,9 @@ fn a_million_pages_live_where_the_closed_form_of_ttflash_says() {
     }
 }
 
-/// The example of the slides: four channels, the parities P012, P345 and P678. With one chip on
-/// each channel, or with three and more: with two, the closed form of the authors' code has a second
-/// round begin with the third stripe, whose parity is then on channel 2.
+/// The example of the slides: four channels, the parities P012, P345 and P678. It holds with one
+/// chip on each channel, or three and more. With two, the closed form of the authors' code begins a
+/// second round with the third stripe, whose parity is then on channel 2.
 #[test]
 fn with_four_channels_the_first_three_parities_are_on_channels_three_two_and_one() {
     for ways in [1, 3, 4, 8] {
