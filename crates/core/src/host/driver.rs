@@ -313,8 +313,9 @@ impl<S: Storage> Driver<S> {
         self.free.push(completion.id);
         self.progress.completed += 1;
         self.progress.failed += u64::from(completion.status != Status::Success);
+        let seen = self.jobs[job as usize].seen(completion.at);
         if counted && completion.status != Status::NamespaceWriteProtected {
-            let (latency, bytes) = (completion.at.since(at), u64::from(sectors) * SECTOR);
+            let (latency, bytes) = (seen.since(at), u64::from(sectors) * SECTOR);
             if self.measured.record(&completion, op, latency, bytes) {
                 self.keep_moment();
             }
@@ -325,7 +326,7 @@ impl<S: Storage> Driver<S> {
         if let Some(oracle) = &mut self.oracle {
             oracle.complete(&completion);
         }
-        self.jobs[job as usize].completed(completion.at, thread);
+        self.jobs[job as usize].completed(seen, thread);
         if let Some(act) = &mut self.act {
             let (latency, lag) = (completion.at.since(at), self.jobs[job as usize].lag());
             if act.record(job, op, latency, completion.at, lag) {

@@ -51,6 +51,16 @@ impl Ahead {
     }
 }
 
+/// What the host takes of each request of a closed loop: a delay that requests share, and work of
+/// the job's one thread, one request after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Host {
+    /// From the drive's completion to the thread.
+    pub delay: Duration,
+    /// Work of the thread for each request.
+    pub busy: Duration,
+}
+
 /// When a job's requests are issued.
 #[derive(Clone, Debug)]
 pub enum Pacing {
@@ -63,6 +73,8 @@ pub enum Pacing {
         depth: u32,
         /// Pause of a slot between a completion and its next request.
         think: Duration,
+        /// What the host takes of each request.
+        host: Host,
         /// End of issuing.
         until: Instant,
     },
@@ -86,7 +98,10 @@ impl Pacing {
         let until = if spec.time.is_zero() { Instant::NEVER } else { Instant::START + spec.time };
         match spec.arrival {
             Arrival::Poisson | Arrival::Fixed | Arrival::Bursty | Arrival::Trace => Self::Open,
-            Arrival::Closed => Self::Closed { depth: spec.queue_depth, think: spec.think, until },
+            Arrival::Closed => {
+                let host = Host { delay: spec.host_delay, busy: spec.host_busy };
+                Self::Closed { depth: spec.queue_depth, think: spec.think, host, until }
+            }
             Arrival::Paced | Arrival::PacedSmooth => {
                 let smooth = spec.arrival == Arrival::PacedSmooth;
                 Self::Paced { threads: spec.queue_depth, rate: spec.rate, smooth, until }
@@ -104,6 +119,8 @@ pub struct Job {
     slots: VecDeque<Instant>,
     /// Paced: the threads.
     threads: Option<Threads>,
+    /// What the host takes of each request, if it takes any time; when its thread is free again.
+    host: Option<(Host, Instant)>,
     next_at: Instant,
 }
 
@@ -129,8 +146,14 @@ impl Job {
             }
             Pacing::Open | Pacing::Closed { .. } => None,
         };
+        let host = match pacing {
+            Pacing::Closed { host, .. } if !(host.delay + host.busy).is_zero() => {
+                Some((host, Instant::START))
+            }
+            _ => None,
+        };
         let (ahead, next_at) = (Ahead::new(), Instant::START);
-        let mut job = Self { source, pacing, ahead, slots, threads, next_at };
+        let mut job = Self { source, pacing, ahead, slots, threads, host, next_at };
         for _ in 0..AHEAD {
             let Some(request) = job.source.next_request() else { break };
             job.ahead.push(request);
@@ -161,6 +184,14 @@ impl Job {
         let thread = self.threads.as_mut().map_or(0, Threads::take);
         self.schedule();
         (request, thread)
+    }
+
+    /// When the host has dealt with what the drive completed at `now`.
+    #[inline]
+    pub(super) fn seen(&mut self, now: Instant) -> Instant {
+        let Some((host, free)) = &mut self.host else { return now };
+        *free = (now + host.delay).max(*free) + host.busy;
+        *free
     }
 
     /// A request of the job's thread `thread` completed.

@@ -26,7 +26,7 @@ mod spec;
 pub use act::{ActRecorder, ActSpec};
 pub use driver::{Driver, Progress};
 pub use evidence::{Causes, Record, Records, Slow};
-pub use job::{Job, Pacing};
+pub use job::{Host, Job, Pacing};
 pub use manx_base::{Request, RequestSource};
 pub use measured::Measured;
 pub use oracle::Oracle;

@@ -61,6 +61,13 @@ pub struct JobSpec {
     pub queue_depth: u32,
     /// `closed`: pause between a completion and the next request of that slot.
     pub think: Duration,
+    /// `closed`: what the host adds to each request beside its thread's work: interrupt, wake-up.
+    #[serde(skip_serializing_if = "none")]
+    pub host_delay: Duration,
+    /// `closed`: the job's one thread works so long for each request, one after the other: no more
+    /// requests a second than that allows. Latencies contain both.
+    #[serde(skip_serializing_if = "none")]
+    pub host_busy: Duration,
     /// `poisson`, `fixed`, `bursty` (the mean), `paced` (of all threads together): requests per
     /// second.
     pub rate: f64,
@@ -105,6 +112,8 @@ impl Default for JobSpec {
             arrival: Arrival::Closed,
             queue_depth: 16,
             think: Duration::ZERO,
+            host_delay: Duration::ZERO,
+            host_busy: Duration::ZERO,
             rate: 0.0,
             peak_to_mean: 10.0,
             burst: Duration::from_ms(100),
@@ -119,6 +128,11 @@ impl Default for JobSpec {
     }
 }
 
+/// A host that takes no time is not written: results are then those of a program without it.
+fn none(time: &Duration) -> bool {
+    time.is_zero()
+}
+
 /// How addresses are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -127,6 +141,8 @@ pub enum Pattern {
     Random,
     /// One after the other, wrapping at the end of the range.
     Sequential,
+    /// Each pass visits every block once, in a new random order: fio's random map.
+    Shuffle,
     /// Zipf over scattered blocks: rank r with probability proportional to r^-theta.
     Zipf,
     /// Parts of the space (scattered) that differ in how much is asked of them: hot and cold; hot,

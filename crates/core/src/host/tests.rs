@@ -21,6 +21,7 @@ mod rain;
 mod recovery;
 mod restarts;
 mod scrub;
+mod seen;
 mod superblock;
 mod suspension;
 mod switches;
@@ -29,7 +30,7 @@ mod tolerant;
 mod witness;
 
 use super::generate::Generator;
-use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
+use super::{Arrival, Driver, Host, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{
     Drive, DriveConfig, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState,
@@ -391,7 +392,8 @@ fn regression_lanes_that_gained_nothing_once_are_asked_again() {
             pages: drive.sectors() / 8,
             left: 16_000,
         };
-        let pacing = Pacing::Closed { depth: 32, think: Duration::ZERO, until: Instant::NEVER };
+        let (think, host, until) = (Duration::ZERO, Host::default(), Instant::NEVER);
+        let pacing = Pacing::Closed { depth: 32, think, host, until };
         let oracle = Oracle::new(&drive);
         let jobs = vec![Job::new(Box::new(source), pacing)];
         let mut driver = Driver::new(drive, jobs, Some(oracle), Duration::ZERO, 0);

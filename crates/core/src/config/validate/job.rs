@@ -72,7 +72,11 @@ type Key<'a> = &'a dyn Fn(&str) -> String;
 fn one(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
     range(job, user, key)?;
     require_time(job.time, &key("time"))?;
-    require_time(job.think, &key("think"))?;
+    for (name, time) in
+        [("think", job.think), ("host_delay", job.host_delay), ("host_busy", job.host_busy)]
+    {
+        require_time(time, &key(name))?;
+    }
     arrival(job, key)?;
     match &job.trace {
         Some(spec) => trace(spec, key),

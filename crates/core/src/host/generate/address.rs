@@ -1,7 +1,7 @@
-//! Where a request lies: random, sequential, Zipf or tiers of hot and cold, and how far requests
-//! run on from there.
+//! Where a request lies: random, shuffled, sequential, Zipf or tiers of hot and cold, and how far
+//! requests run on from there.
 //!
-//! `zipf` and `tiers` choose a granule: a slot of the smallest block size (so of `align`, or else
+//! `zipf`, `shuffle` and `tiers` choose a granule: a slot of the smallest block size (so of `align`, or else
 //! of that size itself), or a block of `tier_block`. A larger request takes the slot of its own
 //! that holds the granule's start, or the nearest one inside the range; a smaller one lies anywhere
 //! in the block.
@@ -69,6 +69,7 @@ impl Run {
 enum Chooser {
     Random,
     Sequential { range: Range, next: u64 },
+    Shuffle { granule: Fit, order: Scatter, visited: u64 },
     Zipf { granule: Fit, scatter: Scatter, zipf: Zipf },
     Tiers(Tiers),
 }
@@ -85,6 +86,7 @@ impl Addresses {
         let chooser = match job.spec.pattern {
             Pattern::Random => Chooser::Random,
             Pattern::Sequential => Chooser::Sequential { range, next: range.start },
+            Pattern::Shuffle => Chooser::Shuffle { granule, order: scatter(), visited: 0 },
             Pattern::Zipf => {
                 let theta = job.spec.zipf_theta;
                 if !(theta > 0.0 && theta.is_finite()) {
@@ -137,6 +139,14 @@ impl Addresses {
                 *next = lba + u64::from(fit.sectors);
                 debug_assert!(lba >= range.start && *next <= range.end);
                 lba
+            }
+            Chooser::Shuffle { granule, order, visited } => {
+                if *visited == granule.slots {
+                    // The next pass has an order of its own.
+                    (*order, *visited) = (Scatter::new(granule.slots, rng), 0);
+                }
+                *visited += 1;
+                holding(*granule, order.place(*visited - 1), 0, fit)
             }
             Chooser::Zipf { granule, scatter, zipf } => {
                 holding(*granule, scatter.place(zipf.draw(rng)), 0, fit)

@@ -251,6 +251,7 @@ fn any_spec() -> impl Strategy<Value = JobSpec> {
     let pattern = prop_oneof![
         Just(Pattern::Random),
         Just(Pattern::Sequential),
+        Just(Pattern::Shuffle),
         Just(Pattern::Zipf),
         Just(Pattern::Tiers)
     ];

@@ -192,3 +192,45 @@ fn a_peak_that_is_the_mean_is_a_poisson_process() {
     near("mean", mean, 10.0, 0.02);
     near("dispersion", dispersion, 1.0, 0.05);
 }
+
+#[test]
+fn a_shuffle_visits_every_block_once_a_pass_in_another_order_each_time() {
+    for pages in [1usize, 2, 63, 64, 1000] {
+        let requests = 3 * pages as u64;
+        let spec = JobSpec { pattern: Pattern::Shuffle, requests, ..JobSpec::default() };
+        let drawn = generate(&spec, pages as u64 * PAGE);
+        let order = |pass: usize| -> Vec<u64> {
+            drawn[pass * pages..][..pages].iter().map(|request| request.lba.0 / PAGE).collect()
+        };
+        for pass in 0..3 {
+            let mut visited = order(pass);
+            visited.sort_unstable();
+            assert!(visited.into_iter().eq(0..pages as u64), "pass {pass} of {pages}");
+        }
+        assert!(pages < 60 || (order(0) != order(1) && order(1) != order(2)), "{pages}");
+        assert!(pages < 60 || !order(0).is_sorted(), "{pages}");
+    }
+}
+
+/// In a random order the block visited k-th of a pass is visited j-th of the next, j and k
+/// independent: so the distance between two visits is a triangle of mean n and variance n^2 / 6.
+#[test]
+fn two_passes_of_a_shuffle_have_nothing_to_do_with_each_other() {
+    let pages = 100_000usize;
+    let requests = 2 * pages as u64;
+    let spec = JobSpec { pattern: Pattern::Shuffle, requests, ..JobSpec::default() };
+    let drawn = generate(&spec, pages as u64 * PAGE);
+    let mut first = vec![0; pages];
+    let mut squares = 0.0;
+    for (number, request) in drawn.iter().enumerate() {
+        let page = (request.lba.0 / PAGE) as usize;
+        if number < pages {
+            first[page] = number;
+        } else {
+            squares += ((number - first[page]) as f64 - pages as f64).powi(2);
+        }
+    }
+    let variance = squares / pages as f64 / (pages as f64).powi(2);
+    // Its own standard deviation is 0.2 / sqrt(n) = 0.0007.
+    assert!((variance - 1.0 / 6.0).abs() < 0.004, "{variance}");
+}

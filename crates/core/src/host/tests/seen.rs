@@ -1,0 +1,45 @@
+//! The host's own time: a delay that requests share, and a thread that serves one after the other.
+
+use super::{Setup, small};
+use crate::host::{Driver, JobSpec};
+use crate::units::Duration;
+
+fn reads(queue_depth: u32, host_delay: Duration, host_busy: Duration) -> Driver {
+    let mut setup: Setup = small();
+    let job = setup.jobs[0].clone();
+    setup.jobs[0] =
+        JobSpec { read_percent: 100.0, queue_depth, host_delay, host_busy, requests: 4_000, ..job };
+    setup.play()
+}
+
+fn mean_us(driver: &Driver) -> f64 {
+    driver.measured().read.histogram.mean().expect("there are reads").as_us_f64()
+}
+
+#[test]
+fn a_read_alone_is_longer_by_the_delay_and_the_threads_work() {
+    let bare = mean_us(&reads(1, Duration::ZERO, Duration::ZERO));
+    let seen = mean_us(&reads(1, Duration::from_us(5), Duration::from_us(3)));
+    assert!((seen - bare - 8.0).abs() < 1e-6, "{bare} and {seen}");
+}
+
+#[test]
+fn a_busy_thread_bounds_the_rate_and_depth_only_adds_to_the_latency() {
+    let busy = Duration::from_us(200);
+    let driver = reads(64, Duration::ZERO, busy);
+    let elapsed = driver.now().as_ns() as f64 / 1_000.0;
+    let rate = 4_000.0 / elapsed;
+    assert!((rate * 200.0 - 1.0).abs() < 0.03, "{rate} requests a us");
+    // Little's law: 64 requests at one each 200 us.
+    assert!((mean_us(&driver) / (64.0 * 200.0) - 1.0).abs() < 0.05, "{}", mean_us(&driver));
+}
+
+/// Little's law: 16 requests are under way, at the drive or at the host, all the time.
+#[test]
+fn a_delay_bounds_nothing_but_is_in_every_latency() {
+    let driver = reads(16, Duration::from_ms(1), Duration::ZERO);
+    let elapsed = driver.now().as_ns() as f64 / 1_000.0;
+    let mean = mean_us(&driver);
+    assert!(mean > 1_000.0, "{mean}");
+    assert!((mean * 4_000.0 / elapsed / 16.0 - 1.0).abs() < 0.03, "{mean} in {elapsed}");
+}
