@@ -1,6 +1,7 @@
 //! The command line: commands and their options, a file for each family.
 
 mod act;
+mod fit;
 mod lab;
 mod library;
 mod plan;
@@ -12,6 +13,7 @@ mod trace;
 mod workload;
 
 pub use act::{ActCommand, RateArgs};
+pub use fit::TwinArgs;
 pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
 pub use plan::PlanCommand;
@@ -74,6 +76,8 @@ pub enum Command {
     Sweep(Box<SweepArgs>),
     /// Cut the power in many small runs, and check every page
     Torture(TortureArgs),
+    /// A device fitted to measurements of a real drive, its error stated
+    Fit(Box<TwinArgs>),
     /// Papers' claims, and the runs that check them
     #[command(subcommand)]
     Lab(LabCommand),

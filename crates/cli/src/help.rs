@@ -9,7 +9,7 @@ use std::fmt::Write;
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Run", &["compare", "run", "sweep", "lab", "act", "torture"]),
     ("Read the results", &["explain", "plot"]),
-    ("Look up and prepare", &["scenario", "policy", "device", "workload", "trace", "plan"]),
+    ("Look up and prepare", &["scenario", "policy", "device", "fit", "workload", "trace", "plan"]),
     ("Tools", &["schema", "completions", "man", "help"]),
 ];
 

@@ -6,6 +6,7 @@ mod convert;
 mod device;
 mod execute;
 mod explain;
+mod fit;
 mod lab;
 mod outputs;
 mod plan;
@@ -99,6 +100,7 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
         Command::Plot(_) => plot::run(),
         Command::Sweep(args) => sweep::run(&args, screen),
         Command::Torture(args) => torture::run(&args, screen),
+        Command::Fit(args) => fit::run(&args, screen),
         Command::Lab(command) => lab::run(&command, screen),
         Command::Act(command) => act::run(&command, screen),
         Command::Trace(command) => trace::run(&command, screen),

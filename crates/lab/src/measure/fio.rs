@@ -1,0 +1,217 @@
+//! fio's `--output-format=json` and `json+`, one job a file (`group_reporting` makes one of many).
+//!
+//! Options of the job go before the global ones. Latencies are `clat_ns`: from submission to
+//! completion. Where `json+` has its histogram (`bins`), percentiles are computed from that, as fio
+//! does: the value of the bin in which the rank lies.
+
+use super::json::At;
+use super::{Latencies, MeasureError, fio_size};
+use serde_json::Value;
+
+/// The percentiles that a fit looks at.
+pub const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+/// Relative differences that clocks, ramps and rounding explain.
+const SLACK: f64 = 0.05;
+
+pub(super) fn is_json(text: &str) -> bool {
+    // fio may print warnings before the document.
+    text.starts_with(['{', '[']) || text.starts_with("fio: ") || text.starts_with("note: ")
+}
+
+/// Reads the latencies of the one job.
+pub(super) fn read(file: &str, text: &str) -> Result<Latencies, MeasureError> {
+    let start = text.find('{').unwrap_or(0);
+    let document: Value = serde_json::from_str(&text[start..]).map_err(|error| {
+        let line = error.line() + text[..start].matches('\n').count();
+        MeasureError::new(file, format!("line {line}"), format!("it is no whole JSON: {error}"))
+    })?;
+    let root = At { file, path: String::new(), value: &document };
+    let version = root.need("fio version")?;
+    if version.value.as_str().is_some_and(|version| version.starts_with("fio-2")) {
+        return Err(version.error(format!(
+            "{} is not allowed: fio 3 and later, which count in nanoseconds",
+            version.value
+        )));
+    }
+    let jobs = root.need("jobs")?;
+    let list = jobs.value.as_array().ok_or_else(|| jobs.error("a list of jobs is expected"))?;
+    let job = match list.as_slice() {
+        [job] => At { file, path: "jobs[0]".to_string(), value: job },
+        [] => return Err(jobs.error("the list is empty: fio stopped before its first job")),
+        more => {
+            let count = more.len();
+            return Err(jobs.error(format!(
+                "{count} jobs: one a file is read; `group_reporting` makes one of equal jobs"
+            )));
+        }
+    };
+    let failed = job.need("error")?;
+    if failed.number()? != 0.0 {
+        let value = failed.value;
+        return Err(failed.error(format!("{value}: fio ended with an error, this is no result")));
+    }
+    Options { root: &root, job: &job }.latencies()
+}
+
+/// The options of a job, its own before the global ones.
+struct Options<'a> {
+    root: &'a At<'a>,
+    job: &'a At<'a>,
+}
+
+impl<'a> Options<'a> {
+    fn get(&self, name: &str) -> Option<At<'a>> {
+        let of = |at: &At<'a>, under: &str| at.get(under).and_then(|options| options.get(name));
+        of(self.job, "job options").or_else(|| of(self.root, "global options"))
+    }
+
+    fn need(&self, names: [&str; 2]) -> Result<At<'a>, MeasureError> {
+        names.iter().find_map(|name| self.get(name)).ok_or_else(|| {
+            let name = names[0];
+            self.job.error(format!("the option {name} is missing, of the job and of [global]"))
+        })
+    }
+
+    fn count(&self, name: &str, most: u32) -> Result<u32, MeasureError> {
+        self.get(name).map_or(Ok(1), |at| at.count(most))
+    }
+
+    fn latencies(&self) -> Result<Latencies, MeasureError> {
+        for name in ["bssplit", "bsrange", "rwmixread", "rwmixwrite", "zonemode"] {
+            if let Some(at) = self.get(name) {
+                return Err(at.error("is not read yet: one size and one direction a job"));
+            }
+        }
+        let (is_read, is_sequential) = self.direction()?;
+        let size = self.need(["bs", "blocksize"])?;
+        let block = size.value.as_str().and_then(fio_size).filter(|size| size % 512 == 0);
+        let block = block.filter(|block| *block <= 1 << 30).ok_or_else(|| {
+            let value = size.value;
+            size.error(format!("{value} is not allowed: one size, a multiple of 512 B"))
+        })?;
+        if let Some(direct) = self.get("direct")
+            && direct.number()? == 0.0
+        {
+            return Err(direct.error("0 is not allowed: without direct=1 the page cache answers"));
+        }
+        let files = self.get("filename").and_then(|at| Some(at.value.as_str()?.to_string()));
+        let side = self.job.need(if is_read { "read" } else { "write" })?;
+        let latencies = Latencies {
+            engine: self.get("ioengine").map_or_else(
+                || "psync".to_string(),
+                |at| at.value.as_str().unwrap_or_default().to_string(),
+            ),
+            is_read,
+            is_sequential,
+            is_map: self.get("norandommap").is_none(),
+            block,
+            depth: self.count("iodepth", 65_536)?,
+            processes: self.count("numjobs", 4096)?,
+            drives: files.map_or(1, |files| files.split(':').count() as u32),
+            iops: side.need("iops")?.positive()?,
+            mean_us: clat(&side)?.need("mean")?.positive()? / 1e3,
+            percentiles_us: percentiles(&clat(&side)?)?,
+        };
+        believable(&latencies, &side)?;
+        Ok(latencies)
+    }
+
+    fn direction(&self) -> Result<(bool, bool), MeasureError> {
+        let rw = self.need(["rw", "readwrite"])?;
+        match rw.value.as_str() {
+            Some("read") => Ok((true, true)),
+            Some("randread") => Ok((true, false)),
+            Some("write") => Ok((false, true)),
+            Some("randwrite") => Ok((false, false)),
+            _ => Err(rw
+                .error(format!("{} is not allowed: read, randread, write or randwrite", rw.value))),
+        }
+    }
+}
+
+/// The latencies of one side; those of a fio that counts in microseconds are refused.
+fn clat<'a>(side: &At<'a>) -> Result<At<'a>, MeasureError> {
+    side.need("clat_ns")
+}
+
+/// The percentiles, from the histogram where there is one.
+fn percentiles(clat: &At<'_>) -> Result<[f64; 4], MeasureError> {
+    if let Some(bins) = clat.get("bins").filter(|bins| bins.value.is_object()) {
+        return from_bins(&bins);
+    }
+    let table = clat.need("percentile").map_err(|_| {
+        clat.error(
+            "neither \"percentile\" nor \"bins\": fio needs clat_percentiles=1 (its default)",
+        )
+    })?;
+    let mut found = [0.0; 4];
+    for (value, wanted) in found.iter_mut().zip(PERCENTILES) {
+        let name = format!("{wanted:.6}");
+        let at = table.need(&name).map_err(|_| {
+            table.error(format!(
+                "\"{name}\" is missing: percentile_list needs 50:90:99:99.9, or leave it out"
+            ))
+        })?;
+        *value = at.positive()? / 1e3;
+    }
+    if !found.is_sorted() {
+        return Err(table.error(format!("{found:?} us do not rise: these are no percentiles")));
+    }
+    Ok(found)
+}
+
+fn from_bins(bins: &At<'_>) -> Result<[f64; 4], MeasureError> {
+    let mut counts: Vec<(f64, f64)> = Vec::new();
+    for (name, count) in bins.value.as_object().into_iter().flatten() {
+        let at = At { file: bins.file, path: format!("{}.{name}", bins.path), value: count };
+        let value = name.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0);
+        let value = value.ok_or_else(|| at.error("a bin is named by its nanoseconds"))?;
+        counts.push((value, at.number()?));
+    }
+    counts.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = counts.iter().map(|(_, count)| count).sum();
+    if total <= 0.0 {
+        return Err(bins.error("the histogram is empty"));
+    }
+    let mut found = [0.0; 4];
+    for (value, wanted) in found.iter_mut().zip(PERCENTILES) {
+        let (rank, mut sum) = (total * wanted / 100.0, 0.0);
+        let bin = counts.iter().find(|(_, count)| {
+            sum += count;
+            sum >= rank
+        });
+        *value = bin.or(counts.last()).map_or(0.0, |(ns, _)| ns / 1e3);
+    }
+    Ok(found)
+}
+
+/// What a run says of itself agrees.
+fn believable(of: &Latencies, side: &At<'_>) -> Result<(), MeasureError> {
+    let (total, runtime) = (side.need("total_ios")?.positive()?, side.need("runtime")?.positive()?);
+    let off = |a: f64, b: f64| (a / b - 1.0).abs() > SLACK;
+    let counted = total / (runtime / 1e3);
+    if off(counted, of.iops) {
+        let iops = of.iops;
+        return Err(side.error(format!(
+            "iops = {iops:.0}, but total_ios / runtime is {counted:.0}: they contradict each other"
+        )));
+    }
+    let moved = side.need("io_bytes")?.positive()? / total;
+    if off(moved, of.block as f64) {
+        let block = of.block;
+        return Err(side.error(format!(
+            "io_bytes / total_ios is {moved:.0} B, but bs is {block} B: they contradict each other"
+        )));
+    }
+    // Little's law.
+    let under_way = of.iops * of.mean_us / 1e6;
+    let slots = f64::from(of.depth) * f64::from(of.processes);
+    if under_way > slots * (1.0 + SLACK) {
+        return Err(side.error(format!(
+            "iops x mean latency are {under_way:.1} requests under way, but iodepth x numjobs are \
+             {slots}: they contradict each other"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Measurements of real drives: what was asked of the drive, the state that it was in, and what it
+//! did.
+//!
+//! A measurement is either the latencies of one run under a steady load ([`fio`]: fio's JSON and
+//! json+), or windows of a long write ([`counters`]: the drive's own counters of host and media
+//! bytes, as CSV). A file that is broken, or says what cannot be, is one error that names the file,
+//! the place, the value and what is allowed; two files that contradict each other likewise
+//! ([`consistent`]).
+
+mod consistent;
+mod counters;
+mod error;
+mod fio;
+mod json;
+mod size;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use consistent::consistent;
+pub use error::MeasureError;
+pub use fio::PERCENTILES;
+pub use size::fio_size;
+pub use state::DriveState;
+
+use crate::load::read_bounded;
+use std::path::Path;
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// The file's name without its folder and ending.
+    pub name: String,
+    /// The state that the drive was in before.
+    pub state: DriveState,
+    /// What was measured.
+    pub what: Measured,
+}
+
+/// The kinds of measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// Latencies of a steady load.
+    Latencies(Latencies),
+    /// Windows of a long write.
+    Windows(Vec<Window>),
+}
+
+/// Latencies of one side of a steady load, in microseconds, as the host saw them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latencies {
+    /// How the host issued its requests: `io_uring`, `spdk`, `libaio`.
+    pub engine: String,
+    /// Reads, or writes.
+    pub is_read: bool,
+    /// Sequential, or at random places.
+    pub is_sequential: bool,
+    /// Each pass visits every block once (fio's random map).
+    pub is_map: bool,
+    /// Bytes of a request.
+    pub block: u64,
+    /// Requests that each process keeps outstanding.
+    pub depth: u32,
+    /// Processes, or threads, with a queue each.
+    pub processes: u32,
+    /// Drives over which the requests were spread.
+    pub drives: u32,
+    /// Requests a second, of all processes.
+    pub iops: f64,
+    /// The mean latency.
+    pub mean_us: f64,
+    /// Those of [`PERCENTILES`], in their order.
+    pub percentiles_us: [f64; 4],
+}
+
+/// A part of a long write.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Capacities that the host had written when it began.
+    pub from: f64,
+    /// Those when it ended.
+    pub to: f64,
+    /// Bytes that reached the flash for each byte of the host.
+    pub waf: f64,
+    /// Bytes of the host in a second.
+    pub bytes_per_s: f64,
+}
+
+impl Measurement {
+    /// Reads a file; `said` is `FILE` or `FILE@STATE`, where the state is that of this file alone.
+    pub fn read(said: &str, state: Option<DriveState>) -> Result<Self, MeasureError> {
+        let (file, own) = match said.rsplit_once('@') {
+            Some((file, own)) if !Path::new(said).exists() => {
+                let parsed = own.parse().map_err(|why| MeasureError::new(said, "", why))?;
+                (file, Some(parsed))
+            }
+            _ => (said, None),
+        };
+        let bytes = read_bounded(Path::new(file))
+            .map_err(|why| MeasureError::new(file, "", format!("cannot read it: {why}")))?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| {
+            MeasureError::new(file, "", "not a text: fio's JSON or CSV is expected")
+        })?;
+        Self::of(file, text, own.or(state))
+    }
+
+    /// The measurement in a text of that name.
+    pub fn of(file: &str, text: &str, state: Option<DriveState>) -> Result<Self, MeasureError> {
+        let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let trimmed = text.trim_start();
+        if trimmed.is_empty() {
+            return Err(MeasureError::new(file, "", "the file is empty"));
+        }
+        let what = if fio::is_json(trimmed) {
+            Measured::Latencies(fio::read(file, text)?)
+        } else {
+            Measured::Windows(counters::read(file, text)?)
+        };
+        // A window counts what was written since the drive was formatted, if nothing else is said.
+        let usual = match what {
+            Measured::Latencies(_) => DriveState::Overwritten(2),
+            Measured::Windows(_) => DriveState::Fresh,
+        };
+        Ok(Self { name, state: state.unwrap_or(usual), what })
+    }
+
+    /// The latencies, if those were measured.
+    pub fn latencies(&self) -> Option<&Latencies> {
+        match &self.what {
+            Measured::Latencies(latencies) => Some(latencies),
+            Measured::Windows(_) => None,
+        }
+    }
+}

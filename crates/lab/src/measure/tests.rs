@@ -1,0 +1,159 @@
+//! Good files are read, and each bad one gets its error.
+
+use super::*;
+
+/// A run of fio, cut to what is read.
+const FIO: &str = r#"{
+"fio version": "fio-3.35",
+"global options": {"bs": "4kb", "rw": "randread", "iodepth": "16", "ioengine": "io_uring",
+  "direct": "1", "norandommap": "1", "filename": "/dev/nvme0n1"},
+"jobs": [{
+"jobname": "1", "error": 0,
+"job options": {"name": "1", "numjobs": "2"},
+"read": {"io_bytes": 4096000000, "iops": 100000.0, "runtime": 10000, "total_ios": 1000000,
+"clat_ns": {"mean": 300000.0, "percentile": {
+"50.000000": 250000, "90.000000": 500000, "99.000000": 900000, "99.900000": 2000000}}},
+"write": {"iops": 0}
+}]}"#;
+
+const CSV: &str = "capacities_written_from,capacities_written_to,waf_in_window,host_gb_per_s
+0,0.5,1.0,5.2
+0.5,1.1,1.0,5.2
+1.1,1.2,3.0,1.6
+";
+
+fn read(text: &str) -> Result<Measurement, MeasureError> {
+    Measurement::of("a.json", text, None)
+}
+
+#[test]
+fn a_run_of_fio_is_read() {
+    let found = read(FIO).unwrap();
+    assert_eq!((found.name.as_str(), found.state), ("a", DriveState::Overwritten(2)));
+    let of = found.latencies().unwrap();
+    assert_eq!((of.engine.as_str(), of.is_read, of.is_sequential), ("io_uring", true, false));
+    assert_eq!((of.block, of.depth, of.processes, of.drives), (4096, 16, 2, 1));
+    assert!(!of.is_map);
+    assert_eq!((of.iops, of.mean_us), (100_000.0, 300.0));
+    assert_eq!(of.percentiles_us, [250.0, 500.0, 900.0, 2000.0]);
+}
+
+#[test]
+fn a_histogram_of_json_plus_goes_before_the_list_of_percentiles() {
+    let bins = r#""clat_ns": {"bins": {"900": 8, "1000": 82, "2000": 9, "5000": 1},"#;
+    let found = read(&FIO.replace("\"clat_ns\": {", bins)).unwrap();
+    assert_eq!(found.latencies().unwrap().percentiles_us, [1.0, 1.0, 2.0, 5.0]);
+}
+
+#[test]
+fn windows_are_read_in_any_order_of_columns() {
+    let found = Measurement::of("waf.csv", CSV, Some(DriveState::Filled)).unwrap();
+    let Measured::Windows(windows) = &found.what else { panic!("{found:?}") };
+    assert_eq!((windows.len(), found.state), (3, DriveState::Filled));
+    let last = Window { from: 1.1, to: 1.2, waf: 3.0, bytes_per_s: 1.6e9 };
+    assert_eq!(windows[2], last);
+    let turned: String = CSV
+        .lines()
+        .map(|line| line.split(',').rev().collect::<Vec<_>>().join(",") + "\n")
+        .collect();
+    assert_eq!(Measurement::of("waf.csv", &turned, None).unwrap().what, found.what);
+}
+
+#[test]
+fn sizes_are_those_of_fio() {
+    for (text, size) in
+        [("512", 512), ("4k", 4096), ("4kb", 4096), ("16KiB", 16384), ("1m", 1 << 20)]
+    {
+        assert_eq!(fio_size(text), Some(size), "{text}");
+    }
+    for text in ["", "k", "4x", "0", "-4k", "4k-64k", "99999999999g"] {
+        assert_eq!(fio_size(text), None, "{text}");
+    }
+}
+
+/// What is replaced in a good file, by what, and words of the error.
+const BAD: [(&str, &str, &[&str]); 22] = [
+    ("\"jobs\": [{", "\"jobs\": [{{", &["line 5", "no whole JSON"]),
+    ("\"fio version\": \"fio-3.35\",", "", &["\"fio version\" is missing"]),
+    ("fio-3.35", "fio-2.21", &["fio version", "fio 3 and later"]),
+    ("\"jobs\"", "\"job\"", &["\"jobs\" is missing"]),
+    ("\"error\": 0", "\"error\": 5", &["jobs[0].error", "ended with an error"]),
+    ("\"bs\": \"4kb\", ", "", &["jobs[0]", "option bs is missing"]),
+    ("\"4kb\"", "\"4k-64k\"", &["global options.bs", "\"4k-64k\"", "one size"]),
+    ("\"4kb\"", "\"1000\"", &["global options.bs", "multiple of 512 B"]),
+    ("\"bs\": \"4kb\"", "\"bs\": \"4k\", \"bssplit\": \"4k/50\"", &["bssplit", "not read yet"]),
+    ("randread", "randrw", &["global options.rw", "\"randrw\"", "randread, write"]),
+    ("\"iodepth\": \"16\"", "\"iodepth\": \"0\"", &["iodepth", "from 1 to 65536"]),
+    ("\"iodepth\": \"16\"", "\"iodepth\": \"deep\"", &["iodepth", "\"deep\"", "a number"]),
+    ("\"numjobs\": \"2\"", "\"numjobs\": \"1.5\"", &["job options.numjobs", "whole number"]),
+    ("\"direct\": \"1\"", "\"direct\": \"0\"", &["direct", "page cache"]),
+    ("\"read\": {\"io", "\"reads\": {\"io", &["jobs[0]", "\"read\" is missing"]),
+    ("clat_ns", "clat", &["jobs[0].read", "\"clat_ns\" is missing"]),
+    ("percentile", "percent", &["neither \"percentile\" nor \"bins\""]),
+    ("\"99.900000\"", "\"99.990000\"", &["\"99.900000\" is missing", "percentile_list"]),
+    ("2000000}", "200000}", &["do not rise"]),
+    ("\"iops\": 100000.0", "\"iops\": 200000.0", &["iops = 200000", "contradict each other"]),
+    ("\"io_bytes\": 4096", "\"io_bytes\": 8192", &["8192 B, but bs is 4096 B", "contradict"]),
+    ("\"mean\": 300000.0", "\"mean\": 900000.0", &["90.0 requests under way", "are 32"]),
+];
+
+#[test]
+fn each_bad_run_has_one_error_that_names_place_value_and_what_is_allowed() {
+    for (from, to, words) in BAD {
+        assert!(FIO.contains(from), "{from}");
+        let error = read(&FIO.replacen(from, to, 1)).expect_err(to).to_string();
+        assert!(error.starts_with("a.json: "), "{error}");
+        words.iter().for_each(|word| assert!(error.contains(word), "{to}: {error}"));
+    }
+    let two = FIO.replace("\"write\": {\"iops\": 0}\n}]", "\"write\": {\"iops\": 0}}, {}]");
+    let errors = [("", "is empty"), ("  \n", "is empty"), (two.as_str(), "2 jobs: one a file")];
+    for (text, word) in errors {
+        let error = read(text).expect_err(text).to_string();
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn each_bad_line_of_windows_has_one_error_with_its_line() {
+    let bad: [(&str, &str, &str); 8] = [
+        ("waf_in_window", "waf", "line 1: there is no column waf_in_window"),
+        ("0.5,1.1,1.0,5.2", "0.5,1.1,1.0", "line 3: 3 values under 4 columns"),
+        ("1.1,1.2,3.0", "1.1,1.2,three", "line 4: waf_in_window = three is no number"),
+        ("1.1,1.2,3.0", "1.1,1.2,0.5", "line 4: waf_in_window = 0.5 is not allowed"),
+        ("1.1,1.2,3.0", "1.1,1.0,3.0", "line 4: the window ends at 1, not behind"),
+        ("1.1,1.2,3.0", "1.3,1.4,3.0", "line 4: the window begins at 1.3"),
+        ("3.0,1.6", "3.0,0", "line 4: host_gb_per_s = 0 is not allowed"),
+        ("1.1,1.2,3.0,1.6\n", "", "2 windows: at least 3 are needed"),
+    ];
+    for (from, to, word) in bad {
+        let text = CSV.replacen(from, to, 1);
+        let error = Measurement::of("waf.csv", &text, None).expect_err(to).to_string();
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn contradictory_and_double_measurements_are_refused() {
+    let named = |name: &str, text: &str| Measurement::of(name, text, None).unwrap();
+    let slow = FIO.replace("250000,", "490000,");
+    let contradict = consistent(&[named("a.json", FIO), named("b.json", &slow)]);
+    let error = contradict.unwrap_err().to_string();
+    assert!(error.contains("b: its median contradicts that of a"), "{error}");
+    let twice = consistent(&[named("a.json", FIO), named("a.json", FIO)]).unwrap_err();
+    assert!(twice.to_string().contains("given twice"), "{twice}");
+    let deep = FIO.replace("\"16\"", "\"32\"").replace("250000,", "490000,");
+    assert!(consistent(&[named("a.json", FIO), named("b.json", &deep)]).is_ok());
+}
+
+#[test]
+fn a_state_is_one_of_a_closed_list() {
+    let parsed = |text: &str| text.parse::<DriveState>();
+    assert_eq!(parsed("overwritten:3"), Ok(DriveState::Overwritten(3)));
+    assert_eq!(
+        (parsed("fresh"), parsed("filled")),
+        (Ok(DriveState::Fresh), Ok(DriveState::Filled))
+    );
+    for bad in ["", "old", "overwritten:0", "overwritten:x"] {
+        assert!(parsed(bad).unwrap_err().contains("overwritten:N"), "{bad}");
+    }
+}

@@ -1,0 +1,174 @@
+//! Steady random reads: the scenario that stands for a measurement, and what it comes to.
+
+use super::TwinError;
+use super::space::Space;
+use crate::load::Request;
+use crate::measure::{Latencies, PERCENTILES};
+use crate::prepare::{host_sectors, make};
+use crate::run::RunError;
+use manx_core::config::{Override, Scenario, Source};
+use manx_core::ftl::PageMap;
+use manx_core::host::generate::Generator;
+use manx_core::host::{Driver, Job, Pacing};
+use std::fmt::Write;
+
+/// What a simulation of a load comes to: the percentiles of `PERCENTILES` in microseconds, then the
+/// requests a second.
+pub type Figures = [f64; 5];
+
+/// Requests of a load that are played before those that count, beside a few of each slot.
+const WARMUP: u64 = 400;
+/// Blocks of a plane, and rows of word lines of a block: of the drive that is simulated. Reads do
+/// not depend on how large a drive is.
+const BLOCKS: u32 = 24;
+const WORD_LINES: u32 = 16;
+
+/// How a drive is built, as far as random reads tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Structure {
+    /// Channels.
+    pub channels: u32,
+    /// Dies on each.
+    pub ways: u32,
+    /// Planes of a die over which consecutive mapping units go, one read after the other.
+    pub planes: u32,
+}
+
+impl Structure {
+    /// Dies.
+    pub fn dies(self) -> u32 {
+        self.channels * self.ways
+    }
+
+    /// The keys that say it.
+    pub fn keys(self) -> Vec<(&'static str, String)> {
+        vec![
+            ("device.geometry.channels", self.channels.to_string()),
+            ("device.geometry.ways", self.ways.to_string()),
+            ("device.geometry.dies", "1".to_string()),
+            ("device.geometry.planes", self.planes.to_string()),
+            ("device.feature.program_planes", "1".to_string()),
+            ("device.feature.cache_read", "false".to_string()),
+            ("ftl.order", ORDER.to_string()),
+        ]
+    }
+}
+
+/// Consecutive units go to the planes of a die first.
+const ORDER: &str = "[\"plane\", \"channel\", \"way\", \"die\"]";
+
+/// The scenario of a load on a drive of that structure, with `requests` that count.
+pub fn scenario(
+    base: &Base<'_>,
+    structure: Structure,
+    space: &Space,
+    point: &[f64],
+    of: &Latencies,
+    requests: u64,
+) -> Result<Scenario, TwinError> {
+    let mut text = format!(
+        "name = \"twin\"\nseed = {}\n[device]\nname = {:?}\n[gc]\nmode = \"preemptive\"\n\
+         [precondition]\nstate = \"fill\"\n[workload]\nread_percent = 100\n",
+        base.seed, base.name
+    );
+    let slots = u64::from(of.depth) * u64::from(of.processes);
+    let warmup = WARMUP + 2 * slots;
+    let each = (requests + warmup).div_ceil(u64::from(of.processes));
+    let pattern = match (of.is_sequential, of.is_map) {
+        (true, _) => "sequential",
+        (false, true) => "shuffle",
+        (false, false) => "random",
+    };
+    let _ = write!(
+        text,
+        "pattern = \"{pattern}\"\nblock_sizes = [[\"{}B\", 1]]\nqueue_depth = {}\nrequests = {each}\n",
+        of.block, of.depth
+    );
+    (0..of.processes.min(256)).for_each(|_| text.push_str("[[workload.jobs]]\n"));
+    let _ = write!(text, "[measure]\nwarmup_requests = {warmup}\n");
+    let set = |(key, value): (&str, String)| Override::new(key, value, "manx fit");
+    let small = [
+        ("device.geometry.blocks", BLOCKS.to_string()),
+        ("device.geometry.pages", (WORD_LINES * base.word_line).to_string()),
+        ("device.op", "0.3".to_string()),
+        ("drive.buffer", "64MiB".to_string()),
+    ];
+    let mut overrides: Vec<Override> = small.into_iter().map(set).collect();
+    overrides.extend(structure.keys().into_iter().map(set));
+    overrides.extend(space.overrides(point, &of.engine));
+    let source = Source { file: "manx fit".to_string(), text };
+    Ok(Request::of(source, overrides)?.plain()?)
+}
+
+/// The device that a fit starts from.
+#[derive(Clone, Copy, Debug)]
+pub struct Base<'a> {
+    /// A name of the library, or a path.
+    pub name: &'a str,
+    /// Pages of a word line.
+    pub word_line: u32,
+    /// The root seed of the simulations.
+    pub seed: u64,
+}
+
+/// The drive of a scenario, in its state.
+pub fn prepared(scenario: &Scenario) -> Result<PageMap, RunError> {
+    Ok(make(scenario, &mut |_| true)?.map)
+}
+
+/// Plays the load on a drive in that state.
+pub fn play(scenario: &Scenario, map: PageMap) -> Result<Figures, RunError> {
+    let sectors = host_sectors(scenario);
+    let mut jobs = Vec::with_capacity(scenario.workload.jobs.len());
+    for (number, spec) in scenario.workload.jobs.iter().enumerate() {
+        let source = Generator::new(spec, sectors, scenario.seed, number)?;
+        jobs.push(Job::new(Box::new(source), Pacing::of(spec)));
+    }
+    let drive = scenario.drive_config().build(map, false);
+    let measure = &scenario.measure;
+    let mut driver = Driver::new(drive, jobs, None, measure.warmup, measure.warmup_requests);
+    driver.play_to_the_end();
+    let measured = driver.measured();
+    let side = &measured.read.histogram;
+    let rank = |percent: f64| ((side.count() as f64 * percent / 100.0).ceil() as u64).max(1);
+    let us = PERCENTILES
+        .map(|percent| side.value_at_rank(rank(percent)).map_or(f64::NAN, |at| at.as_us_f64()));
+    let seconds = driver.now().since(measured.since).as_ns() as f64 / 1e9;
+    Ok([us[0], us[1], us[2], us[3], side.count() as f64 / seconds])
+}
+
+/// The measured figures, in the same order.
+pub fn measured(of: &Latencies) -> Figures {
+    let [a, b, c, d] = of.percentiles_us;
+    [a, b, c, d, of.iops]
+}
+
+/// The mean of how far the logarithms are apart: a factor of 1.1 and one of 1 / 1.1 weigh the same.
+pub fn distance(measured: &Figures, modelled: &Figures) -> f64 {
+    let sum: f64 = measured.iter().zip(modelled).map(|(a, b)| (b / a).ln().abs()).sum();
+    let mean = sum / measured.len() as f64;
+    // What could not be simulated is far.
+    if mean.is_finite() { mean } else { 10.0 }
+}
+
+/// Mean relative error of the percentiles, and that of the requests a second.
+pub fn errors(measured: &Figures, modelled: &Figures) -> (f64, f64) {
+    let off = |number: usize| (modelled[number] / measured[number] - 1.0).abs();
+    ((0..4).map(off).sum::<f64>() / 4.0, off(4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distance_is_the_mean_of_the_logarithms() {
+        let measured = [10.0, 20.0, 30.0, 40.0, 50.0];
+        let twice = measured.map(|value| value * 2.0);
+        assert!((distance(&measured, &twice) - 2f64.ln()).abs() < 1e-12);
+        assert!((distance(&twice, &measured) - 2f64.ln()).abs() < 1e-12);
+        assert_eq!(distance(&measured, &[f64::NAN; 5]), 10.0);
+        let (percentiles, iops) = errors(&measured, &[11.0, 22.0, 30.0, 40.0, 45.0]);
+        assert!((percentiles - 0.05).abs() < 1e-12 && (iops - 0.1).abs() < 1e-12);
+    }
+}

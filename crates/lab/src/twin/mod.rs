@@ -1,0 +1,153 @@
+//! Twins: a model fitted to what a drive was measured to do, and how far it is off.
+//!
+//! ```text
+//! measure ─ what was measured    space ─ parameters    latency, windows ─ it is simulated
+//!    search ─ the best point    reads, writes ─ stages    doubt ─ ranges, pairs    held out ─ errors
+//!       device ─ a table with sources    show ─ the report
+//! ```
+//!
+//! What is fitted is Manx itself: each point of the search is a scenario, played as `manx run` plays
+//! it. What the measurements do not determine is said, and keeps the base device's number.
+
+mod device;
+mod doubt;
+mod error;
+mod journal;
+pub mod latency;
+mod reads;
+mod search;
+mod show;
+mod space;
+#[cfg(test)]
+mod tests;
+pub mod windows;
+mod writes;
+
+pub use device::{Files, files};
+pub use doubt::{Doubt, Range};
+pub use error::TwinError;
+pub use journal::Journal;
+pub use reads::{EXPLAINED, ReadRun, Reads, left_out};
+pub use show::{document, text};
+pub use space::{Parameter, Place, Space, Unit};
+pub use writes::{Fits, WindowFit, Writes};
+
+use crate::load::read_device;
+use crate::measure::{Measured, Measurement, consistent};
+use manx_core::flash::Device;
+use std::sync::atomic::AtomicBool;
+
+/// What is kept away from the fit, and predicted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HoldOut {
+    /// Nothing.
+    Nothing,
+    /// Each run in turn, and of a long write what lies behind 2.5 capacities.
+    Each,
+    /// Windows that end behind so many capacities; no run.
+    After(f64),
+}
+
+/// Parts of a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// How the drive is built.
+    Structure,
+    /// All parameters.
+    Together,
+    /// How far each can move.
+    Doubt,
+    /// Without a run.
+    Without(usize),
+    /// A long write.
+    Writes,
+}
+
+/// How far a fit is.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Its part.
+    pub stage: Stage,
+    /// Points simulated so far.
+    pub evaluations: usize,
+    /// The mean distance of the last one.
+    pub distance: f64,
+}
+
+/// What is fitted, and how.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// The measurements.
+    pub measurements: &'a [Measurement],
+    /// The name of the new device.
+    pub name: &'a str,
+    /// The device that it starts from, a name or a path.
+    pub base: &'a str,
+    /// The root seed of the search and of the simulations.
+    pub seed: u64,
+    /// Requests that count in each simulation of a load.
+    pub requests: u64,
+    /// Points of the last stage.
+    pub evaluations: usize,
+    /// What is predicted.
+    pub hold_out: &'a HoldOut,
+    /// Simulations at a time.
+    pub threads: usize,
+    /// Set to end soon, with the best so far.
+    pub stop: &'a AtomicBool,
+    /// Callback for the progress.
+    pub tell: &'a (dyn Fn(&Moment) + Sync),
+}
+
+/// Windows behind this are predicted, where nothing else is said.
+const AFTER: f64 = 2.5;
+
+impl Settings<'_> {
+    pub(super) fn leaves_out_each(&self) -> bool {
+        *self.hold_out == HoldOut::Each
+    }
+
+    /// Windows that end behind this are not fitted.
+    pub(super) fn after(&self) -> f64 {
+        match self.hold_out {
+            HoldOut::Nothing => f64::INFINITY,
+            HoldOut::Each => AFTER,
+            HoldOut::After(capacities) => *capacities,
+        }
+    }
+}
+
+/// A fit: what the measurements tell.
+#[derive(Clone, Debug)]
+pub struct Twin {
+    /// The name of the new device.
+    pub name: String,
+    /// The device that it starts from.
+    pub base: Device,
+    /// What the reads tell, where there are some.
+    pub reads: Option<Reads>,
+    /// What a long write tells.
+    pub writes: Option<Writes>,
+    /// It was stopped: the best so far.
+    pub is_partial: bool,
+}
+
+/// Fits a device to the measurements.
+pub fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Twin, TwinError> {
+    consistent(settings.measurements)?;
+    let base = read_device(settings.base)?;
+    let long = |measurement: &&Measurement| matches!(measurement.what, Measured::Windows(_));
+    if settings.measurements.iter().filter(long).count() > 1 {
+        let message = "more than one long write (CSV of windows): a fit takes one";
+        return Err(TwinError::Asked(message.to_string()));
+    }
+    let reads = reads::fit(settings, &base, journal)?;
+    let writes = writes::fit(settings, journal)?;
+    if reads.is_none() && writes.is_none() {
+        let why = settings.measurements.iter().find_map(left_out);
+        let why = why.unwrap_or("there is no measurement");
+        return Err(TwinError::Asked(format!("nothing can be fitted: {why}")));
+    }
+    let is_partial = settings.stop.load(std::sync::atomic::Ordering::Relaxed);
+    Ok(Twin { name: settings.name.to_string(), base, reads, writes, is_partial })
+}

@@ -1,0 +1,1 @@
+//! Fits of drives that Manx itself measured.
