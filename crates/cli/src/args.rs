@@ -22,7 +22,7 @@ pub use sweep::SweepArgs;
 pub use timeline::TimelineArgs;
 pub use torture::TortureArgs;
 pub use trace::{TraceCommand, TraceConvertArgs, TraceInfoArgs, TraceReadingArgs, TraceReplayArgs};
-pub use workload::{FitArgs, WorkloadCommand};
+pub use workload::{FitArgs, FromFioArgs, WorkloadCommand};
 
 use crate::screen::Screen;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};

@@ -20,6 +20,7 @@ pub mod compare;
 pub mod convert;
 pub mod experiment;
 pub mod explain;
+pub mod from_fio;
 pub mod huge_pages;
 pub mod json;
 pub mod load;

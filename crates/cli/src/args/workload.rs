@@ -17,6 +17,22 @@ pub enum WorkloadCommand {
     /// Fit a workload to a trace: figures without addresses, so that it can be shared where the
     /// trace cannot
     Fit(Box<FitArgs>),
+    /// A fio job file as a workload: options that are not taken over are named
+    FromFio(FromFioArgs),
+}
+
+/// `manx workload from-fio`.
+#[derive(Debug, ClapArgs)]
+pub struct FromFioArgs {
+    /// The job file
+    #[arg(value_name = "JOB.fio")]
+    pub file: PathBuf,
+    /// Write the workload into this file; `-` is standard output, as without it
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `manx workload fit`.

@@ -3,13 +3,17 @@
 
 use super::trace::trace_spec;
 use super::{Failure, print};
-use crate::args::{FitArgs, WorkloadCommand};
-use manx_core::config::{builtin_workload, load_profile, split_parameter, workload_names};
+use crate::args::{FitArgs, FromFioArgs, WorkloadCommand};
+use crate::say::say;
+use manx_core::config::{
+    ConfigError, builtin_workload, load_profile, split_parameter, workload_names,
+};
 use manx_core::host::fit::Fitter;
 use manx_core::host::{Arrival, JobSpec};
 use manx_core::units::Bytes;
 use manx_lab::convert::{ConvertError, write_output};
-use manx_lab::load::read_workload;
+use manx_lab::from_fio::from_fio;
+use manx_lab::load::{read_bounded, read_workload};
 use manx_lab::open::opener;
 use manx_trace::{TraceError, survey_each};
 use std::fmt::Write;
@@ -21,6 +25,7 @@ pub fn run(command: &WorkloadCommand) -> Result<(), Failure> {
         WorkloadCommand::List => list(),
         WorkloadCommand::Show { name } => show(name),
         WorkloadCommand::Fit(args) => fit(args),
+        WorkloadCommand::FromFio(args) => job_file(args),
     }
 }
 
@@ -126,5 +131,21 @@ fn fit(FitArgs { trace, reading, output, force, name }: &FitArgs) -> Result<(), 
     match output.as_deref().filter(|path| *path != Path::new("-")) {
         None => print(&fitted().map_err(ConvertError::from)?),
         Some(path) => Ok(write_output(path, trace, *force, fitted)?),
+    }
+}
+
+fn job_file(FromFioArgs { file, output, force }: &FromFioArgs) -> Result<(), Failure> {
+    let input = |why: String| Failure::Input(ConfigError::new(why));
+    let name = file.display().to_string();
+    let bytes =
+        read_bounded(file).map_err(|why| input(format!("{name}: cannot read it: {why}")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| input(format!("{name}: not UTF-8 text: a job file of fio is expected")))?;
+    let found = from_fio(&name, &text).map_err(|error| input(error.to_string()))?;
+    found.remarks.iter().for_each(|remark| say(remark));
+    let toml = || -> Result<String, TraceError> { Ok(found.toml.clone()) };
+    match output.as_deref().filter(|path| *path != Path::new("-")) {
+        None => print(&found.toml),
+        Some(path) => Ok(write_output(path, file, *force, toml)?),
     }
 }
