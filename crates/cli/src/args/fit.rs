@@ -44,7 +44,7 @@ pub struct TwinArgs {
     #[arg(long, value_name = "N", default_value_t = 12_000, value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
     pub requests: u64,
     /// Points of the last stage of the search
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub evaluations: u32,
     /// The folder of the device table, the scenario, the report as JSON and the journal
     /// [default: NAME-twin]

@@ -301,7 +301,8 @@ fn scenario(twin: &Twin, measured: &[String]) -> String {
         let _ = write!(
             text,
             "\n[ftl]\n# Neighbours lie on the planes of a die, and are read one after the other.\norder \
-             = [\"plane\", \"channel\", \"way\", \"die\"]\n\n[gc]\nmode = \"preemptive\"\n"
+             = {}\n\n[gc]\nmode = \"preemptive\"\n",
+            reads.structure.order()
         );
         host.push_str("read_percent = 100\nqueue_depth = 16\nrequests = 100000\n");
         host.push_str(&engines(reads));

@@ -32,12 +32,22 @@ pub struct Structure {
     pub ways: u32,
     /// Planes of a die over which consecutive mapping units go, one read after the other.
     pub planes: u32,
+    /// Behind the planes they go over the dies of a channel, not over the channels.
+    pub ways_first: bool,
 }
 
 impl Structure {
     /// Dies.
     pub fn dies(self) -> u32 {
         self.channels * self.ways
+    }
+
+    /// Over what consecutive units go, the planes of a die first, as `ftl.order` has it.
+    pub fn order(self) -> &'static str {
+        match self.ways_first {
+            true => "[\"plane\", \"way\", \"channel\", \"die\"]",
+            false => "[\"plane\", \"channel\", \"way\", \"die\"]",
+        }
     }
 
     /// The keys that say it.
@@ -49,13 +59,10 @@ impl Structure {
             ("device.geometry.planes", self.planes.to_string()),
             ("device.feature.program_planes", "1".to_string()),
             ("device.feature.cache_read", "false".to_string()),
-            ("ftl.order", ORDER.to_string()),
+            ("ftl.order", self.order().to_string()),
         ]
     }
 }
-
-/// Consecutive units go to the planes of a die first.
-const ORDER: &str = "[\"plane\", \"channel\", \"way\", \"die\"]";
 
 /// The scenario of a load on a drive of that structure, with `requests` that count.
 pub fn scenario(

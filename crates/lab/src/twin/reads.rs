@@ -28,11 +28,11 @@ use std::sync::{Mutex, PoisonError};
 pub const EXPLAINED: f64 = 0.25;
 
 /// Evaluations of a structure at first, of the best ones then, and of a fit without one run.
-const FIRST: usize = 22;
-const SECOND: usize = 50;
-const WITHOUT_ONE: usize = 36;
+const FIRST: usize = 30;
+const SECOND: usize = 90;
+const WITHOUT_ONE: usize = 60;
 /// Structures that are looked at a second time.
-const FINALISTS: usize = 4;
+const FINALISTS: usize = 2;
 
 /// A run of the fit.
 #[derive(Clone, Debug)]
@@ -184,19 +184,16 @@ impl Fit<'_> {
         }
         found.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
         let first = found[0].0;
-        // Channels beside their rate: with as many dies.
-        for channels in [first.channels / 2, first.channels * 2] {
-            let ways = first.dies() / channels.max(1);
-            if channels > 0 && ways > 0 && !self.stopped() {
-                let structure = Structure { channels, ways, ..first };
-                found.insert(1, (structure, found[0].1.clone()));
-            }
+        let variants = variants(first);
+        let finalists = FINALISTS + variants.len();
+        for structure in variants {
+            found.insert(1, (structure, found[0].1.clone()));
         }
-        for (structure, best) in found.iter_mut().take(FINALISTS + 1) {
+        for (structure, best) in found.iter_mut().take(finalists) {
             let effort = self.effort(SECOND, 0.1, 2);
             *best = self.search(Stage::Structure, *structure, &best.0, all, effort)?;
         }
-        found[..(FINALISTS + 1).min(CANDIDATES.len())].sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
+        found[..finalists].sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
         let start = found[0].1.0.clone();
         Ok((found.into_iter().map(|(structure, (_, cost))| (structure, cost)).collect(), start))
     }
@@ -366,10 +363,25 @@ impl Fit<'_> {
     }
 }
 
+/// Structures with as many dies: other channels, beside their rate, and neighbours over the dies of a
+/// channel.
+fn variants(first: Structure) -> Vec<Structure> {
+    let mut variants = vec![Structure { ways_first: true, ..first }];
+    for channels in [first.channels / 2, first.channels * 2] {
+        let ways = first.dies() / channels.max(1);
+        if channels > 0 && ways > 0 {
+            for ways_first in [false, true] {
+                variants.push(Structure { channels, ways, ways_first, ..first });
+            }
+        }
+    }
+    variants
+}
+
 /// The structures that are looked at first.
 const CANDIDATES: [Structure; 11] = {
     const fn of(channels: u32, ways: u32, planes: u32) -> Structure {
-        Structure { channels, ways, planes }
+        Structure { channels, ways, planes, ways_first: false }
     }
     [
         of(8, 4, 2),

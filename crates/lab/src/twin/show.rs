@@ -159,11 +159,12 @@ fn structures(reads: &Reads, text: &mut String) {
     text.push_str("\nStructures, the best first (mean distance after a short search)\n");
     for (structure, distance) in reads.structures.iter().take(6) {
         let (dies, channels, planes) = (structure.dies(), structure.channels, structure.planes);
+        let next = if structure.ways_first { "dies of a channel" } else { "channels" };
         let percent = 100.0 * distance;
         let _ = writeln!(
             text,
-            "  {dies} dies on {channels} channels, {planes} planes read one after the other: \
-             {percent:.1} %"
+            "  {dies} dies on {channels} channels, {planes} planes read one after the other, \
+             then {next}: {percent:.1} %"
         );
     }
 }
@@ -309,6 +310,7 @@ fn read_document(reads: &Reads, measurements: &[Measurement]) -> Value {
         "channels": structure.channels,
         "dies": structure.dies(),
         "planes_in_turn": structure.planes,
+        "dies_of_a_channel_next": structure.ways_first,
         "parameters": told(&reads.space, &reads.point, &|number| reads.range(number)),
         "trade_off": traded(&reads.space, &reads.doubt.pairs),
         "evaluations": reads.evaluations,
