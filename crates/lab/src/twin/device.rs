@@ -6,6 +6,7 @@ use super::reads::Reads;
 use super::space::{Place, Space, Unit, listed};
 use super::writes::Writes;
 use super::{Twin, TwinError};
+use manx_core::config::{Source, load_device};
 use manx_core::flash::Device;
 use manx_core::units::Bytes;
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ pub fn files(
     measured: &[String],
 ) -> Result<Files, TwinError> {
     let device = table(twin, capacity)?.text(&twin.name, measured);
+    // A table that cannot be read would be found out later, in a run.
+    load_device(&Source { file: format!("{}.toml", twin.name), text: device.clone() })?;
     Ok(Files { device, scenario: scenario(twin, measured) })
 }
 
@@ -142,7 +145,7 @@ impl Table<'_> {
             let small = "assumed: the small drive that was simulated; WAF is scale free, and rates \
                          are those of all its dies together";
             for (key, value) in super::writes::small() {
-                self.set(key, value.to_string(), small);
+                self.set(key, toml(value), small);
             }
         }
         for (number, parameter) in writes.space.parameters.iter().enumerate() {
@@ -218,6 +221,13 @@ impl Table<'_> {
         }
         text
     }
+}
+
+/// A value as TOML has it: a list, a number, a word for yes or no, or a text.
+fn toml(value: &str) -> String {
+    let bare =
+        value.starts_with('[') || value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok();
+    if bare { value.to_string() } else { format!("\"{value}\"") }
 }
 
 const SECTIONS: [&str; 5] = ["", "geometry", "feature", "timing", "channel"];
