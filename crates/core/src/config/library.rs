@@ -14,6 +14,8 @@ const DEVICES: &[(&str, &str)] = &[
     ("mqsim-default", include_str!("../../../../devices/mqsim-default.toml")),
     ("nvmevirt-970pro", include_str!("../../../../devices/nvmevirt-970pro.toml")),
     ("simplessd-sample", include_str!("../../../../devices/simplessd-sample.toml")),
+    ("samsung-980pro", include_str!("../../../../devices/samsung-980pro.toml")),
+    ("drive-a", include_str!("../../../../devices/drive-a.toml")),
     ("ssdsim-ioda", include_str!("../../../../devices/ssdsim-ioda.toml")),
 ];
 
@@ -25,6 +27,8 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("ssdsim", include_str!("../../../../scenarios/ssdsim.toml")),
     ("faster", include_str!("../../../../scenarios/faster.toml")),
     ("ioda", include_str!("../../../../scenarios/ioda.toml")),
+    ("samsung-980pro", include_str!("../../../../scenarios/samsung-980pro.toml")),
+    ("drive-a", include_str!("../../../../scenarios/drive-a.toml")),
 ];
 
 const WORKLOADS: &[(&str, &str)] = &[

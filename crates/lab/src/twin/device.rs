@@ -126,7 +126,9 @@ impl Table<'_> {
             else {
                 continue;
             };
-            self.set(key, value, of.as_str());
+            let alike = ["geometry.dies", "feature.program_planes", "feature.cache_read"];
+            let source = if alike.contains(&key) { ALIKE } else { of.as_str() };
+            self.set(key, value, source);
         }
         for (number, parameter) in reads.space.parameters.iter().enumerate() {
             if parameter.place == Place::Key("device.channel.rate") {
@@ -186,7 +188,10 @@ impl Table<'_> {
             );
             return Err(TwinError::Asked(message));
         }
-        let source = format!("derived: as many as make the {capacity} of --capacity");
+        let source = format!(
+            "derived: as many as hold the {} GB of --capacity",
+            capacity.get() / 1_000_000_000
+        );
         self.set("geometry.blocks", format!("{blocks:.0}"), source);
         Ok(())
     }
@@ -231,6 +236,9 @@ fn toml(value: &str) -> String {
 }
 
 const SECTIONS: [&str; 5] = ["", "geometry", "feature", "timing", "channel"];
+
+/// The source of what all structures have.
+const ALIKE: &str = "assumed: so were all candidates simulated; no other was compared";
 
 /// Keys of a structure.
 const KEYS: [&str; 6] = [
@@ -302,7 +310,7 @@ fn scenario(twin: &Twin, measured: &[String]) -> String {
     let name = &twin.name;
     let mut text = format!(
         "# Beside {name}.toml: what `manx fit` found that is no number of the flash.\nname = \
-         {name:?}\nsummary = \"The twin of {name}: as fitted to {}\"\n\n[device]\nname = \
+         {name:?}\nsummary = \"The twin of {name}: as fitted to {}\"\npolicies = [\"preemptive\"]\n\n[device]\nname = \
          \"./{name}.toml\"\n",
         count(measured)
     );
