@@ -53,9 +53,13 @@ pub struct TwinArgs {
     /// Replace files of these names that no fit made
     #[arg(long)]
     pub force: bool,
+    /// Write fio jobs that would tell what is still open into this folder, with what they cost;
+    /// Manx never runs them
+    #[arg(long, value_name = "DIR")]
+    pub jobs: Option<PathBuf>,
     /// Simulations side by side [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub jobs: Option<u32>,
+    pub threads: Option<u32>,
     /// The report as JSON on stdout
     #[arg(long)]
     pub json: bool,

@@ -9,7 +9,7 @@ use crate::signals::{self, STOP};
 use manx_core::config::ConfigError;
 use manx_lab::measure::Measurement;
 use manx_lab::twin::{
-    Files, Journal, Moment, Settings, Stage, Twin, TwinError, document, files, fit, text,
+    Files, Journal, Moment, Settings, Stage, Twin, TwinError, document, files, fit, jobs, text,
 };
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub fn run(args: &TwinArgs, screen: &Screen) -> Result<(), Failure> {
         requests: args.requests,
         evaluations: args.evaluations as usize,
         hold_out: &args.hold_out,
-        threads: args.jobs.map_or(cores, |jobs| jobs as usize),
+        threads: args.threads.map_or(cores, |threads| threads as usize),
         stop: &STOP,
         tell: &tell,
     };
@@ -63,6 +63,13 @@ pub fn run(args: &TwinArgs, screen: &Screen) -> Result<(), Failure> {
     let names: Vec<String> = args.files.iter().map(|file| name_of(file)).collect();
     let files = files(&twin, args.capacity, &names)?;
     places.write(&files, &document(&twin, &measurements))?;
+    if let Some(folder) = &args.jobs {
+        std::fs::create_dir_all(folder).map_err(|error| work(folder, &error))?;
+        for file in jobs(&twin, args.capacity) {
+            let path = folder.join(&file.name);
+            std::fs::write(&path, file.text).map_err(|error| work(&path, &error))?;
+        }
+    }
     print(&match args.json {
         true => document(&twin, &measurements),
         false => text(&twin, &measurements),

@@ -1,14 +1,20 @@
 //! What the data tell of a parameter, and what they do not.
 //!
-//! From the best point each parameter alone is moved down and up until the cost has risen by a
-//! twentieth: between lies its range. Where that is most of what is physically possible, the data do
-//! not determine it. Pairs that trade off are those whose values go together in the points that the
-//! search saw within that rise.
+//! From the best point each parameter alone is moved down and up until the cost has risen by a part:
+//! between lies its range, and it is wider where the search saw points within that rise, at which
+//! other parameters moved too. Where the range is most of what is physically possible, the data do
+//! not determine the parameter. Pairs that trade off are those whose values go together in those
+//! points.
+//!
+//! The part: errors that fall off as e^(-|r| / s) around a mean |r| of s = cost have a likelihood that
+//! is e^-2 times its best where the cost has risen by 2 / n of itself, n being the figures. Figures
+//! of one run are not independent, so n is halved; the part is a twentieth at least.
 
-/// A rise of the cost by this share of it is seen.
+/// A rise of the cost by this share of it is seen, or by this over the number of figures.
 const RISE: f64 = 0.05;
+const RISE_OF_ONE: f64 = 4.0;
 /// A cost is known to this: what the random places of requests make of a percentile.
-const NOISE: f64 = 0.001;
+const NOISE: f64 = 0.002;
 /// A range of this share of the bounds says nothing.
 const FLAT: f64 = 0.5;
 /// Halvings on each side.
@@ -43,14 +49,16 @@ pub struct Doubt {
     pub pairs: Vec<(usize, usize, f64)>,
 }
 
-/// The ranges around `point`, by `cost`; `near` are points that were seen, with their costs.
+/// The ranges around `point`, by `cost` of so many figures; `near` are points that were seen, with
+/// their costs.
 pub(super) fn doubts(
     point: &[f64],
     near: &[(Vec<f64>, f64)],
+    figures: usize,
     cost: &mut dyn FnMut(&[f64]) -> f64,
 ) -> Doubt {
     let best = cost(point);
-    let most = best * (1.0 + RISE) + NOISE;
+    let most = best * (1.0 + RISE.max(RISE_OF_ONE / figures.max(1) as f64)) + NOISE;
     let mut ranges = Vec::with_capacity(point.len());
     for number in 0..point.len() {
         let mut side = |end: f64| {
@@ -82,6 +90,11 @@ pub(super) fn doubts(
     }
     let good: Vec<&[f64]> =
         near.iter().filter(|(_, cost)| *cost <= most).map(|(point, _)| point.as_slice()).collect();
+    for (number, range) in ranges.iter_mut().enumerate() {
+        for point in &good {
+            (range.low, range.high) = (range.low.min(point[number]), range.high.max(point[number]));
+        }
+    }
     Doubt { pairs: pairs(&good, point.len()), ranges }
 }
 
@@ -123,10 +136,11 @@ mod tests {
 
     #[test]
     fn a_sharp_parameter_has_a_short_range_and_a_flat_one_the_bounds() {
-        let Doubt { ranges, .. } = doubts(&[0.4, 0.6, 0.5, 0.5], &[], &mut |point| cost(point));
-        // The cost rises by 0.006 there.
-        assert!(ranges[0].low < 0.394 && ranges[0].low > 0.385, "{ranges:?}");
-        assert!(ranges[0].high > 0.406 && ranges[0].high < 0.42, "{ranges:?}");
+        let Doubt { ranges, .. } =
+            doubts(&[0.4, 0.6, 0.5, 0.5], &[], 1_000, &mut |point| cost(point));
+        // The cost rises by 0.007 there.
+        assert!(ranges[0].low < 0.393 && ranges[0].low > 0.385, "{ranges:?}");
+        assert!(ranges[0].high > 0.407 && ranges[0].high < 0.42, "{ranges:?}");
         assert!(ranges[1].is_flat() && !ranges[0].is_flat());
     }
 
@@ -140,7 +154,8 @@ mod tests {
                 (point, cost)
             })
             .collect();
-        let Doubt { pairs, .. } = doubts(&[0.4, 0.6, 0.5, 0.5], &near, &mut |point| cost(point));
+        let Doubt { pairs, .. } =
+            doubts(&[0.4, 0.6, 0.5, 0.5], &near, 1_000, &mut |point| cost(point));
         assert!(matches!(pairs.as_slice(), [(2, 3, r)] if *r < -0.99), "{pairs:?}");
     }
 }

@@ -12,6 +12,7 @@
 mod device;
 mod doubt;
 mod error;
+mod jobs;
 mod journal;
 pub mod latency;
 mod reads;
@@ -26,6 +27,7 @@ mod writes;
 pub use device::{Files, files};
 pub use doubt::{Doubt, Range};
 pub use error::TwinError;
+pub use jobs::{JobFile, jobs};
 pub use journal::Journal;
 pub use reads::{EXPLAINED, ReadRun, Reads, left_out};
 pub use show::{document, text};

@@ -232,7 +232,7 @@ impl Fit<'_> {
             .map(|seen| (seen.point.clone(), self.mean(all, &seen.figures)))
             .collect();
         let mut failed = None;
-        let doubt = doubts(point, &near, &mut |point| {
+        let doubt = doubts(point, &near, 5 * all.len(), &mut |point| {
             self.cost(Stage::Doubt, structure, point, all, self.settings.requests).unwrap_or_else(
                 |error| {
                     failed = Some(error);

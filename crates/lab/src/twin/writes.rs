@@ -235,7 +235,7 @@ impl Fit<'_> {
         let mut near = Vec::new();
         let (point, _) = self.search(way, &start, SECOND, 0.03, &mut near)?;
         let mut failed = None;
-        let doubt = doubts(&point, &near, &mut |point| {
+        let doubt = doubts(&point, &near, 2 * self.fitted.len(), &mut |point| {
             self.cost(way, point).unwrap_or_else(|error| {
                 failed = Some(error);
                 f64::INFINITY

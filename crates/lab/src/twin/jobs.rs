@@ -1,0 +1,130 @@
+//! fio jobs that would tell what a fit left open, with what they cost. Manx never runs them.
+
+use super::space::Place;
+use super::{Reads, Twin};
+use manx_core::units::Bytes;
+use std::fmt::Write;
+
+/// Seconds of a read job, with its ramp.
+const SECONDS: u64 = 60;
+
+/// A job file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFile {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A load: bytes of a request, depth, processes.
+type Load = (u64, u32, u32);
+
+/// The jobs for what is open; none where nothing is.
+pub fn jobs(twin: &Twin, capacity: Option<Bytes>) -> Vec<JobFile> {
+    let mut files = Vec::new();
+    let loads = twin.reads.as_ref().map_or_else(all_loads, open_loads);
+    for (why, (block, depth, processes)) in loads {
+        let name = format!("read-{block}-proc{processes}-qd{depth}.fio");
+        let text = format!(
+            "; Made by `manx fit --jobs`: to tell {why}.\n; Reads only: it destroys nothing, where the \
+             drive has been written before.\n; Cost: {SECONDS} s.\n; fio --output-format=json+ \
+             --output={}.json --filename=/dev/THE-DRIVE {name}\n[global]\nrw=randread\ndirect=1\n\
+             ioengine=io_uring\nnorandommap\ngroup_reporting\ntime_based\nramp_time=10s\n\
+             runtime={}s\n\n[reads]\nbs={block}\niodepth={depth}\nnumjobs={processes}\n",
+            name.trim_end_matches(".fio"),
+            SECONDS - 10
+        );
+        files.push(JobFile { name, text });
+    }
+    if twin.writes.is_none() {
+        files.push(long_write(capacity));
+    }
+    files
+}
+
+/// Where no reads were measured.
+fn all_loads() -> Vec<(&'static str, Load)> {
+    let mut loads = vec![("tR and the fixed delays", (4096, 1, 1))];
+    loads.extend([16, 64].map(|depth| ("dies and channels", (4096, depth, 1))));
+    loads
+        .extend([16_384, 65_536].map(|block| ("planes and the order of addresses", (block, 1, 1))));
+    loads.push(("the link", (65_536, 64, 1)));
+    loads
+}
+
+/// Those that would tell what the reads left open.
+fn open_loads(reads: &Reads) -> Vec<(&'static str, Load)> {
+    let mut loads: Vec<(&'static str, Load)> = Vec::new();
+    let mut add = |why, load| {
+        if loads.iter().all(|(_, known)| *known != load) {
+            loads.push((why, load));
+        }
+    };
+    for (number, parameter) in reads.space.parameters.iter().enumerate() {
+        if !reads.range(number).is_none_or(|range| range.is_flat()) {
+            continue;
+        }
+        match parameter.place {
+            Place::Read(_) => {
+                add("tR and the fixed delays", (4096, 1, 1));
+                add("tR beside the fixed delays", (4096, 64, 4));
+            }
+            Place::Key("device.channel.rate") => {
+                add("the rate of a channel", (131_072, 1, 1));
+                add("the rate of a channel", (16_384, 64, 4));
+            }
+            Place::Key("drive.link") => add("the link", (131_072, 64, 4)),
+            Place::Key(_) | Place::Delay(_) => add("the fixed delays", (512, 1, 1)),
+            Place::Busy(_) => add("the work of an engine's thread", (4096, 256, 1)),
+            Place::Program => {}
+        }
+    }
+    loads
+}
+
+fn long_write(capacity: Option<Bytes>) -> JobFile {
+    let mut text = String::from(
+        "; Made by `manx fit --jobs`: to tell spare space, victims and the time of a program.\n; IT \
+         DESTROYS ALL DATA of the drive, and wears it: begin with a formatted drive (nvme format).\n",
+    );
+    let _ = match capacity {
+        Some(capacity) => writeln!(
+            text,
+            "; Cost: {:.1} TB written by the host, more to the flash; hours.",
+            4.5 * capacity.get() as f64 / 1e12
+        ),
+        None => {
+            writeln!(text, "; Cost: 4.5 capacities written by the host, more to the flash; hours.")
+        }
+    };
+    text.push_str(
+        "; Meanwhile read the drive's counters of host and media bytes each 5 % of a capacity (nvme \
+         ocp smart-add-log),\n; and make of them the CSV of docs/twins.md.\n; fio \
+         --filename=/dev/THE-DRIVE long-write.fio\n[long-write]\nrw=randwrite\nbs=128k\niodepth=128\n\
+         direct=1\nioengine=io_uring\nsize=100%\nio_size=450%\n",
+    );
+    JobFile { name: "long-write.fio".to_string(), text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::from_fio::from_fio;
+    use crate::load::read_device;
+
+    #[test]
+    fn where_nothing_was_measured_all_is_asked_for_and_what_destroys_says_so() {
+        let base = read_device("tlc-enterprise").unwrap();
+        let name = "a".to_string();
+        let twin = Twin { name, base, reads: None, writes: None, is_partial: false };
+        let files = jobs(&twin, Some("2TB".parse().unwrap()));
+        assert_eq!(files.len(), 7);
+        for file in &files[..6] {
+            assert!(from_fio(&file.name, &file.text).is_ok(), "{}", file.text);
+            assert!(file.text.contains("destroys nothing") && file.text.contains("Cost: 60 s"));
+        }
+        let write = &files[6];
+        assert!(write.text.contains("DESTROYS ALL DATA") && write.text.contains("9.0 TB"));
+    }
+}
