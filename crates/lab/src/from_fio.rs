@@ -1,8 +1,8 @@
 //! A fio job file as a workload: what it asks of the drive, job by job.
 //!
 //! Every option is either used, or named: as one that changes nothing of what a drive is asked
-//! ([`IDLE`]), or as left out, with what that means. An option whose neglect would make another load
-//! of it is an error with its line.
+//! ([`IDLE`]), or as left out, with what that means. An option whose neglect would make another
+//! load of it is an error with its line.
 
 use crate::measure::fio_size;
 use std::collections::BTreeMap;
@@ -271,8 +271,8 @@ impl Job<'_> {
             } else if key == "filename" && value.contains(':') {
                 let drives = value.split(':').count();
                 self.remark(format!(
-                    "line {line}: {drives} devices: one range over all of them; play it on an array \
-                     (array.members = {drives}, array.level = \"raid0\")"
+                    "line {line}: {drives} devices: one range over all of them; play it on an \
+                     array (array.members = {drives}, array.level = \"raid0\")"
                 ));
             }
         }

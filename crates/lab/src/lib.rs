@@ -10,8 +10,8 @@
 //! calculates what needs no run, [`rating`] searches for what ACT rates a drive. [`torture`] lets
 //! the power fail in many small runs.
 //! calculates what needs no run. [`measure`] reads what real drives did, [`twin`] fits a device to
-//! it, [`from_fio`] makes workloads of fio's job files. [`torture`] lets the power fail in many small
-//! runs.
+//! it, [`from_fio`] makes workloads of fio's job files. [`torture`] lets the power fail in many
+//! small runs.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

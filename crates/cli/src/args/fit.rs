@@ -26,14 +26,14 @@ pub struct TwinArgs {
     /// nothing
     #[arg(long, value_name = "NAME|FILE", default_value = "tlc-enterprise")]
     pub base: String,
-    /// What the host sees of the drive: the table gets as many blocks
+    /// The bytes that the host sees of the drive: the table gets as many blocks
     #[arg(long, value_name = "SIZE")]
     pub capacity: Option<Bytes>,
     /// The state that the drive was in: fresh, filled, overwritten:N [default: overwritten:2 of
     /// runs, fresh of a long write]
     #[arg(long, value_name = "STATE")]
     pub state: Option<DriveState>,
-    /// What is not fitted but predicted: each (every run in turn, and a long write after 2.5
+    /// Left out of the fit, and predicted: each (every run in turn, and a long write after 2.5
     /// capacities), after:CAPACITIES (of a long write alone), none
     #[arg(long, value_name = "RULE", default_value = "each", value_parser = hold_out)]
     pub hold_out: HoldOut,
@@ -41,10 +41,12 @@ pub struct TwinArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Requests that count in each simulation of a run
-    #[arg(long, value_name = "N", default_value_t = 12_000, value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 12_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
     pub requests: u64,
     /// Points of the last stage of the search
-    #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 600)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub evaluations: u32,
     /// The folder of the device table, the scenario, the report as JSON and the journal
     /// [default: NAME-twin]

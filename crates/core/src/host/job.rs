@@ -51,7 +51,7 @@ impl Ahead {
     }
 }
 
-/// What the host takes of each request of a closed loop: a delay that requests share, and work of
+/// The host's time for each request of a closed loop: a delay that requests share, and work of
 /// the job's one thread, one request after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Host {
@@ -73,7 +73,7 @@ pub enum Pacing {
         depth: u32,
         /// Pause of a slot between a completion and its next request.
         think: Duration,
-        /// What the host takes of each request.
+        /// The host's time for each request.
         host: Host,
         /// End of issuing.
         until: Instant,
@@ -119,7 +119,7 @@ pub struct Job {
     slots: VecDeque<Instant>,
     /// Paced: the threads.
     threads: Option<Threads>,
-    /// What the host takes of each request, if it takes any time; when its thread is free again.
+    /// The host's time for each request, if it takes any; when its thread is free again.
     host: Option<(Host, Instant)>,
     next_at: Instant,
 }

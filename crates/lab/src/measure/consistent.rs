@@ -1,4 +1,4 @@
-//! What several measurements of one drive say together.
+//! Measurements of one drive, taken together: none twice, none against another.
 
 use super::{Latencies, MeasureError, Measurement};
 

@@ -186,7 +186,7 @@ fn from_bins(bins: &At<'_>) -> Result<[f64; 4], MeasureError> {
     Ok(found)
 }
 
-/// What a run says of itself agrees.
+/// A run does not contradict itself.
 fn believable(of: &Latencies, side: &At<'_>) -> Result<(), MeasureError> {
     let (total, runtime) = (side.need("total_ios")?.positive()?, side.need("runtime")?.positive()?);
     let off = |a: f64, b: f64| (a / b - 1.0).abs() > SLACK;

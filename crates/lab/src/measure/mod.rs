@@ -26,14 +26,14 @@ pub use state::DriveState;
 use crate::load::read_bounded;
 use std::path::Path;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// The file's name without its folder and ending.
     pub name: String,
     /// The state that the drive was in before.
     pub state: DriveState,
-    /// What was measured.
+    /// The measured figures.
     pub what: Measured,
 }
 

@@ -71,7 +71,7 @@ fn sizes_are_those_of_fio() {
     }
 }
 
-/// What is replaced in a good file, by what, and words of the error.
+/// A part of a good file, its replacement, and words of the error.
 const BAD: [(&str, &str, &[&str]); 22] = [
     ("\"jobs\": [{", "\"jobs\": [{{", &["line 5", "no whole JSON"]),
     ("\"fio version\": \"fio-3.35\",", "", &["\"fio version\" is missing"]),

@@ -310,16 +310,16 @@ fn scenario(twin: &Twin, measured: &[String]) -> String {
     let name = &twin.name;
     let mut text = format!(
         "# Beside {name}.toml: what `manx fit` found that is no number of the flash.\nname = \
-         {name:?}\nsummary = \"The twin of {name}: as fitted to {}\"\npolicies = [\"preemptive\"]\n\n[device]\nname = \
-         \"./{name}.toml\"\n",
+         {name:?}\nsummary = \"The twin of {name}: as fitted to {}\"\npolicies = \
+         [\"preemptive\"]\n\n[device]\nname = \"./{name}.toml\"\n",
         count(measured)
     );
     let mut host = String::new();
     if let Some(reads) = &twin.reads {
         let _ = write!(
             text,
-            "\n[ftl]\n# Neighbours lie on the planes of a die, and are read one after the other.\norder \
-             = {}\n\n[gc]\nmode = \"preemptive\"\n",
+            "\n[ftl]\n# Neighbours lie on the planes of a die, and are read one after the other.\n\
+             order = {}\n\n[gc]\nmode = \"preemptive\"\n",
             reads.structure.order()
         );
         host.push_str("read_percent = 100\nqueue_depth = 16\nrequests = 100000\n");
@@ -340,8 +340,8 @@ fn scenario(twin: &Twin, measured: &[String]) -> String {
         text.push_str(&keys(&writes.space, &writes.point, &range));
         text.push_str("\n[precondition]\nstate = \"empty\"\n");
         host.push_str(
-            "pattern = \"shuffle\"\nread_percent = 0\nqueue_depth = 128\nblock_sizes = [[\"128KiB\", \
-             1]]\nrequests = 240000\n",
+            "pattern = \"shuffle\"\nread_percent = 0\nqueue_depth = 128\n\
+             block_sizes = [[\"128KiB\", 1]]\nrequests = 240000\n",
         );
     }
     let _ = write!(text, "\n[workload]\n{host}");
@@ -361,7 +361,7 @@ fn keys(space: &Space, point: &[f64], range: &dyn Fn(usize) -> Option<Range>) ->
     text
 }
 
-/// What the host takes under each engine; the first one's is in force.
+/// The host's time under each engine; the first one's is in force.
 fn engines(reads: &Reads) -> String {
     let mut text = String::new();
     let mut first: Option<&str> = None;

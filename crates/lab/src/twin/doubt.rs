@@ -1,14 +1,14 @@
-//! What the data tell of a parameter, and what they do not.
+//! How much the data tell of each parameter.
 //!
-//! From the best point each parameter alone is moved down and up until the cost has risen by a part:
-//! between lies its range, and it is wider where the search saw points within that rise, at which
-//! other parameters moved too. Where the range is most of what is physically possible, the data do
-//! not determine the parameter. Pairs that trade off are those whose values go together in those
-//! points.
+//! From the best point each parameter alone is moved down and up until the cost has risen by a
+//! part: between lies its range, and it is wider where the search saw points within that rise, at
+//! which other parameters moved too. Where the range is most of what is physically possible, the
+//! data do not determine the parameter. Pairs that trade off are those whose values go together in
+//! those points.
 //!
-//! The part: errors that fall off as e^(-|r| / s) around a mean |r| of s = cost have a likelihood that
-//! is e^-2 times its best where the cost has risen by 2 / n of itself, n being the figures. Figures
-//! of one run are not independent, so n is halved; the part is a twentieth at least.
+//! The part: errors that fall off as e^(-|r| / s) around a mean |r| of s = cost have a likelihood
+//! that is e^-2 times its best where the cost has risen by 2 / n of itself, n being the figures.
+//! Figures of one run are not independent, so n is halved; the part is a twentieth at least.
 
 /// A rise of the cost by this share of it is seen, or by this over the number of figures.
 const RISE: f64 = 0.05;
@@ -40,7 +40,7 @@ impl Range {
     }
 }
 
-/// What the data tell.
+/// Ranges of parameters, and pairs that trade off.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Doubt {
     /// The range of each parameter.

@@ -14,7 +14,7 @@ pub enum TwinError {
     Config(ConfigError),
     /// A simulation failed.
     Run(RunError),
-    /// What was asked does not fit the measurements.
+    /// The question does not fit the measurements.
     Asked(String),
 }
 

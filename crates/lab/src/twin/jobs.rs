@@ -27,8 +27,8 @@ pub fn jobs(twin: &Twin, capacity: Option<Bytes>) -> Vec<JobFile> {
     for (why, (block, depth, processes)) in loads {
         let name = format!("read-{block}-proc{processes}-qd{depth}.fio");
         let text = format!(
-            "; Made by `manx fit --jobs`: to tell {why}.\n; Reads only: it destroys nothing, where the \
-             drive has been written before.\n; Cost: {SECONDS} s.\n; fio --output-format=json+ \
+            "; Made by `manx fit --jobs`: to tell {why}.\n; Reads only: it destroys nothing, where \
+             the drive has been written before.\n; Cost: {SECONDS} s.\n; fio --output-format=json+ \
              --output={}.json --filename=/dev/THE-DRIVE {name}\n[global]\nrw=randread\ndirect=1\n\
              ioengine=io_uring\nnorandommap\ngroup_reporting\ntime_based\nramp_time=10s\n\
              runtime={}s\n\n[reads]\nbs={block}\niodepth={depth}\nnumjobs={processes}\n",
@@ -85,8 +85,9 @@ fn open_loads(reads: &Reads) -> Vec<(&'static str, Load)> {
 
 fn long_write(capacity: Option<Bytes>) -> JobFile {
     let mut text = String::from(
-        "; Made by `manx fit --jobs`: to tell spare space, victims and the time of a program.\n; IT \
-         DESTROYS ALL DATA of the drive, and wears it: begin with a formatted drive (nvme format).\n",
+        "; Made by `manx fit --jobs`: to tell spare space, victims and the time of a program.\n; \
+         IT DESTROYS ALL DATA of the drive, and wears it: begin with a formatted one (nvme \
+         format).\n",
     );
     let _ = match capacity {
         Some(capacity) => writeln!(
@@ -99,10 +100,10 @@ fn long_write(capacity: Option<Bytes>) -> JobFile {
         }
     };
     text.push_str(
-        "; Meanwhile read the drive's counters of host and media bytes each 5 % of a capacity (nvme \
-         ocp smart-add-log),\n; and make of them the CSV of docs/twins.md.\n; fio \
-         --filename=/dev/THE-DRIVE long-write.fio\n[long-write]\nrw=randwrite\nbs=128k\niodepth=128\n\
-         direct=1\nioengine=io_uring\nsize=100%\nio_size=450%\n",
+        "; Meanwhile read the drive's counters of host and media bytes each 5 % of a capacity \
+         (nvme ocp smart-add-log),\n; and make of them the CSV of docs/twins.md.\n; fio \
+         --filename=/dev/THE-DRIVE long-write.fio\n[long-write]\nrw=randwrite\nbs=128k\n\
+         iodepth=128\ndirect=1\nioengine=io_uring\nsize=100%\nio_size=450%\n",
     );
     JobFile { name: "long-write.fio".to_string(), text }
 }

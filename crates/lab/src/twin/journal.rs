@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// What was found, by key.
+/// Figures that were found, by key.
 #[derive(Debug, Default)]
 pub struct Journal {
     inner: Mutex<Inner>,

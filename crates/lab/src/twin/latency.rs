@@ -12,7 +12,7 @@ use manx_core::host::generate::Generator;
 use manx_core::host::{Driver, Job, Pacing};
 use std::fmt::Write;
 
-/// What a simulation of a load comes to: the percentiles of `PERCENTILES` in microseconds, then the
+/// The figures of a simulated load: the percentiles of `PERCENTILES` in microseconds, then the
 /// requests a second.
 pub type Figures = [f64; 5];
 
@@ -88,7 +88,8 @@ pub fn scenario(
     };
     let _ = write!(
         text,
-        "pattern = \"{pattern}\"\nblock_sizes = [[\"{}B\", 1]]\nqueue_depth = {}\nrequests = {each}\n",
+        "pattern = \"{pattern}\"\nblock_sizes = [[\"{}B\", 1]]\nqueue_depth = {}\n\
+         requests = {each}\n",
         of.block, of.depth
     );
     (0..of.processes.min(256)).for_each(|_| text.push_str("[[workload.jobs]]\n"));
@@ -154,7 +155,7 @@ pub fn measured(of: &Latencies) -> Figures {
 pub fn distance(measured: &Figures, modelled: &Figures) -> f64 {
     let sum: f64 = measured.iter().zip(modelled).map(|(a, b)| (b / a).ln().abs()).sum();
     let mean = sum / measured.len() as f64;
-    // What could not be simulated is far.
+    // A load that could not be simulated is far.
     if mean.is_finite() { mean } else { 10.0 }
 }
 

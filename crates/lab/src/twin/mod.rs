@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! measure ─ what was measured    space ─ parameters    latency, windows ─ it is simulated
-//!    search ─ the best point    reads, writes ─ stages    doubt ─ ranges, pairs    held out ─ errors
-//!       device ─ a table with sources    show ─ the report
+//!    search ─ the best point    reads, writes ─ stages    doubt ─ ranges, pairs    held out ─
+//! errors       device ─ a table with sources    show ─ the report
 //! ```
 //!
-//! What is fitted is Manx itself: each point of the search is a scenario, played as `manx run` plays
+//! Manx itself is fitted: each point of the search is a scenario, played as `manx run` plays
 //! it. What the measurements do not determine is said, and keeps the base device's number.
 
 mod device;
@@ -39,7 +39,7 @@ use crate::measure::{Measured, Measurement, consistent};
 use manx_core::flash::Device;
 use std::sync::atomic::AtomicBool;
 
-/// What is kept away from the fit, and predicted.
+/// A rule for what is kept away from the fit, and predicted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HoldOut {
     /// Nothing.
@@ -76,7 +76,7 @@ pub struct Moment {
     pub distance: f64,
 }
 
-/// What is fitted, and how.
+/// A fit as it is asked for.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
     /// The measurements.
@@ -91,7 +91,7 @@ pub struct Settings<'a> {
     pub requests: u64,
     /// Points of the last stage.
     pub evaluations: usize,
-    /// What is predicted.
+    /// The part that is predicted.
     pub hold_out: &'a HoldOut,
     /// Simulations at a time.
     pub threads: usize,
@@ -126,9 +126,9 @@ pub struct Twin {
     pub name: String,
     /// The device that it starts from.
     pub base: Device,
-    /// What the reads tell, where there are some.
+    /// The fit of the reads, where there are some.
     pub reads: Option<Reads>,
-    /// What a long write tells.
+    /// The fit of a long write.
     pub writes: Option<Writes>,
     /// It was stopped: the best so far.
     pub is_partial: bool,

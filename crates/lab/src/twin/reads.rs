@@ -2,8 +2,8 @@
 //!
 //! 1. *Unloaded reads* give the start of tR and of the fixed delays; *depth* and *sizes* those of
 //!    the thread's work and of the link: arithmetic, in [`space_of`].
-//! 2. *Structure*: how many dies, and over how many planes neighbours go; each candidate gets a short
-//!    search, the best of them a longer one.
+//! 2. *Structure*: how many dies, and over how many planes neighbours go; each candidate gets a
+//! short    search, the best of them a longer one.
 //! 3. All parameters together, on every run.
 //! 4. *Doubt*: how far each can move, and which move together (`doubt`); then each run is left out,
 //!    the others are fitted again, and it is predicted.
@@ -54,7 +54,7 @@ impl ReadRun {
     }
 }
 
-/// What the reads tell.
+/// The fit of the reads.
 #[derive(Clone, Debug)]
 pub struct Reads {
     /// The runs.
@@ -67,7 +67,7 @@ pub struct Reads {
     pub space: Space,
     /// Where the fit lies.
     pub point: Vec<f64>,
-    /// What the data tell of each.
+    /// The ranges of the parameters, and the pairs that trade off.
     pub doubt: Doubt,
     /// The parameters of the fits without one run each: how far they lie apart.
     pub apart: Vec<Range>,
@@ -138,7 +138,7 @@ impl Fit<'_> {
         let effort = self.effort(self.settings.evaluations, 0.08, 3);
         let (point, _) = self.search(Stage::Together, structure, &start, &all, effort)?;
         let modelled = self.figures(structure, &point, &all, self.settings.requests)?;
-        // What was stopped before has no ranges.
+        // A fit that was stopped before has no ranges.
         let doubt = match self.stopped() {
             true => Doubt::default(),
             false => self.doubt(structure, &point, &all)?,
@@ -363,8 +363,8 @@ impl Fit<'_> {
     }
 }
 
-/// Structures with as many dies: other channels, beside their rate, and neighbours over the dies of a
-/// channel.
+/// Structures with as many dies: other channels, beside their rate, and neighbours over the dies
+/// of a channel.
 fn variants(first: Structure) -> Vec<Structure> {
     let mut variants = vec![Structure { ways_first: true, ..first }];
     for channels in [first.channels / 2, first.channels * 2] {

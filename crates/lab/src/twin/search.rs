@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The cost of a point that was not simulated any more.
 const STOPPED: f64 = 1e6;
-/// What each 1 beyond a bound adds to the cost.
+/// Each 1 beyond a bound adds this to the cost.
 const BEYOND: f64 = 10.0;
 
 /// How a search goes.

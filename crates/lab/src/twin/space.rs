@@ -1,7 +1,8 @@
-//! Parameters of a fit: what is searched, between which physical bounds, and how a value is written.
+//! Parameters of a fit: what is searched, between which physical bounds, and how a value is
+//! written.
 //!
-//! The search sees each parameter as a number from 0 to 1 between its bounds, on a logarithmic scale
-//! where its bounds differ by a factor, so that a step means as much for a link as for tR.
+//! The search sees each parameter as a number from 0 to 1 between its bounds, on a logarithmic
+//! scale where its bounds differ by a factor, so that a step means as much for a link as for tR.
 
 use manx_core::config::Override;
 

@@ -66,7 +66,7 @@ impl Made {
         Space { parameters }
     }
 
-    /// What fio would have said of it.
+    /// The measurements that fio would have made of it.
     fn measure(&self, number: u64) -> Vec<Measurement> {
         let mut rng = Rng::stream(number, "noise");
         let base = Base { name: "tlc-enterprise", word_line: 3, seed: 1_000 + number };
@@ -131,7 +131,8 @@ fn fit_of(made: &Made, number: u64, evaluations: usize) -> Twin {
     fit(&settings, &Journal::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Acceptance 4 of the twins: `MANX_DRIVES=30 cargo test --release -p manx-lab recovery -- --ignored
+/// Acceptance 4 of the twins: `MANX_DRIVES=30 cargo test --release -p manx-lab recovery --
+/// --ignored
 /// --nocapture`.
 #[test]
 #[ignore = "minutes for each drive"]

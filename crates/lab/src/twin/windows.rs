@@ -9,7 +9,7 @@ use manx_core::units::SECTOR;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a drive did while the host wrote one window.
+/// The work of a drive while the host wrote one window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done {
     /// Bytes programmed for a byte of the host.

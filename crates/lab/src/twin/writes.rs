@@ -38,7 +38,7 @@ pub const WAYS: [(&str, &str); 4] = [
 pub struct WindowFit {
     /// The measured window.
     pub measured: Window,
-    /// What the model did.
+    /// The model's figures.
     pub modelled: Done,
     /// It was not fitted, but predicted.
     pub is_held_out: bool,
@@ -69,7 +69,7 @@ impl Fits {
     }
 }
 
-/// What a long write tells.
+/// The fit of a long write.
 #[derive(Clone, Debug)]
 pub struct Writes {
     /// Its number among the measurements.
@@ -84,7 +84,7 @@ pub struct Writes {
     pub space: Space,
     /// Where the fit lies.
     pub point: Vec<f64>,
-    /// What the data tell of each.
+    /// The ranges of the parameters, and the pairs that trade off.
     pub doubt: Doubt,
     /// Simulated points.
     pub evaluations: usize,
@@ -242,7 +242,7 @@ impl Fit<'_> {
             })
         });
         failed.map_or(Ok(()), Err)?;
-        // What was stopped before has no ranges.
+        // A fit that was stopped before has no ranges.
         let stopped = self.settings.stop.load(Ordering::Relaxed);
         let doubt = if stopped { Doubt::default() } else { doubt };
         let modelled = self.play(way, &point, windows)?;
@@ -318,7 +318,7 @@ impl Fit<'_> {
         Ok(if distance.is_finite() { distance } else { 10.0 })
     }
 
-    /// What the drive does in these windows; a drive that cannot be built does nothing.
+    /// The drive's work in these windows; a drive that cannot be built does nothing.
     fn play(&self, way: Way, point: &[f64], windows: &[Window]) -> Result<Vec<Done>, TwinError> {
         let scenario = match self.scenario(way, point) {
             Ok(scenario) => scenario,

@@ -1,10 +1,10 @@
 //! Where a request lies: random, shuffled, sequential, Zipf or tiers of hot and cold, and how far
 //! requests run on from there.
 //!
-//! `zipf`, `shuffle` and `tiers` choose a granule: a slot of the smallest block size (so of `align`, or else
-//! of that size itself), or a block of `tier_block`. A larger request takes the slot of its own
-//! that holds the granule's start, or the nearest one inside the range; a smaller one lies anywhere
-//! in the block.
+//! `zipf`, `shuffle` and `tiers` choose a granule: a slot of the smallest block size (so of
+//! `align`, or else of that size itself), or a block of `tier_block`. A larger request takes the
+//! slot of its own that holds the granule's start, or the nearest one inside the range; a smaller
+//! one lies anywhere in the block.
 
 use super::error::{GenerateError, Job};
 use super::scatter::Scatter;
