@@ -7,11 +7,9 @@
 //! interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them. [`experiment`] is
 //! papers' claims and the runs that check them, [`explain`] a tail in words. [`trace_info`]
 //! measures a trace without a drive. [`convert`] writes a trace in another format. [`plan`]
-//! calculates what needs no run, [`rating`] searches for what ACT rates a drive. [`torture`] lets
-//! the power fail in many small runs.
-//! calculates what needs no run. [`measure`] reads what real drives did, [`twin`] fits a device to
-//! it, [`from_fio`] makes workloads of fio's job files. [`torture`] lets the power fail in many
-//! small runs.
+//! calculates what needs no run, [`rating`] searches for what ACT rates a drive. [`measure`] reads
+//! what real drives did, [`twin`] fits a device to it, [`from_fio`] makes workloads of fio's job
+//! files. [`torture`] lets the power fail in many small runs.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
