@@ -254,7 +254,7 @@ impl Job<'_> {
             let said = if value.is_empty() { key.clone() } else { format!("{key}={value}") };
             if ["stonewall", "wait_for_previous"].contains(&key.as_str()) && self.is_on(key) {
                 let message =
-                    format!("{said}: jobs one after the other are not played; a file each");
+                    format!("{said}: jobs one after the other are not taken; a file each");
                 return Err(self.error(*line, message));
             }
             if key == "loops" && value != "1" {
@@ -271,7 +271,7 @@ impl Job<'_> {
             } else if key == "filename" && value.contains(':') {
                 let drives = value.split(':').count();
                 self.remark(format!(
-                    "line {line}: {drives} devices: one range over all of them; play it on an \
+                    "line {line}: {drives} devices: one range over all of them; run it on an \
                      array (array.members = {drives}, array.level = \"raid0\")"
                 ));
             }
