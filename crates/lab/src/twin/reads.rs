@@ -3,7 +3,7 @@
 //! 1. *Unloaded reads* give the start of tR and of the fixed delays; *depth* and *sizes* those of
 //!    the thread's work and of the link: arithmetic, in [`space_of`].
 //! 2. *Structure*: how many dies, and over how many planes neighbours go; each candidate gets a
-//! short    search, the best of them a longer one.
+//!    short search, the best of them a longer one.
 //! 3. All parameters together, on every run.
 //! 4. *Doubt*: how far each can move, and which move together (`doubt`); then each run is left out,
 //!    the others are fitted again, and it is predicted.
@@ -75,6 +75,9 @@ pub struct Reads {
     pub evaluations: usize,
 }
 
+/// Structures by their cost.
+type Ranked = Vec<(Structure, f64)>;
+
 /// A point of a structure, and what its runs came to.
 struct Seen {
     structure: Structure,
@@ -95,7 +98,7 @@ struct Fit<'a> {
 
 /// Why a measurement is not among the runs of a fit, if it is not.
 pub fn left_out(measurement: &Measurement) -> Option<&'static str> {
-    let Some(of) = measurement.latencies() else { return None };
+    let of = measurement.latencies()?;
     match of {
         _ if !of.is_read => Some("writes beside reads are not fitted yet"),
         _ if of.drives > 1 => Some("measured over several drives at once: not simulated yet"),
@@ -170,10 +173,7 @@ impl Fit<'_> {
     }
 
     /// The structures by their cost, and the best point of the best one.
-    fn structures(
-        &mut self,
-        all: &[usize],
-    ) -> Result<(Vec<(Structure, f64)>, Vec<f64>), TwinError> {
+    fn structures(&mut self, all: &[usize]) -> Result<(Ranked, Vec<f64>), TwinError> {
         let mut found = Vec::new();
         let start = self.space.start();
         for structure in CANDIDATES {

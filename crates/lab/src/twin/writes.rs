@@ -262,7 +262,7 @@ impl Fit<'_> {
     }
 
     /// The ways of collecting, each with its best point and cost, the best first.
-    fn ways(&self) -> Result<Vec<(Way, (Vec<f64>, f64))>, TwinError> {
+    fn ways(&self) -> Result<Vec<(Way, Best)>, TwinError> {
         type Found = Option<Result<(Vec<f64>, f64), TwinError>>;
         let found: Vec<Mutex<Found>> = WAYS.iter().map(|_| Mutex::new(None)).collect();
         let next = AtomicUsize::new(0);
@@ -343,6 +343,8 @@ impl Fit<'_> {
 }
 
 type Way = (&'static str, &'static str);
+/// A point and its cost.
+type Best = (Vec<f64>, f64);
 
 /// Far from anything.
 const NOTHING: Done = Done { waf: 100.0, bytes_per_s: 1.0 };
