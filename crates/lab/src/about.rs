@@ -55,6 +55,7 @@ fn asked(job: &JobSpec) -> String {
         Arrival::Poisson => format!("Poisson arrivals at {rate}/s"),
         Arrival::Fixed | Arrival::Paced | Arrival::PacedSmooth => format!("paced at {rate}/s"),
         Arrival::Bursty => format!("bursts of {rate}/s on average"),
+        Arrival::Phases => format!("phases of {rate}/s on average"),
         Arrival::Trace => "the trace's times".to_string(),
     };
     let mut said = vec![format!("{} % reads", job.read_percent), arrival];

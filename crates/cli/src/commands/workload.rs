@@ -79,6 +79,7 @@ fn derived(job: &JobSpec) -> String {
         Arrival::Poisson
         | Arrival::Fixed
         | Arrival::Bursty
+        | Arrival::Phases
         | Arrival::Paced
         | Arrival::PacedSmooth => {
             let rate = job.rate;

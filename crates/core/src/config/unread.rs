@@ -34,6 +34,7 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
         "think" | "host_delay" | "host_busy" => Some(job.arrival == Closed),
         "rate" => Some(job.arrival != Closed && job.arrival != Arrival::Trace),
         "peak_to_mean" | "burst" => Some(job.arrival == Bursty),
+        "phases" => Some(job.arrival == Arrival::Phases),
         _ => None,
     };
     if arrival == Some(false) {

@@ -5,6 +5,7 @@ mod array;
 mod bus;
 mod device;
 mod faults;
+mod fitted;
 mod gc;
 pub(super) mod job;
 mod log;

@@ -97,7 +97,11 @@ impl Pacing {
     pub fn of(spec: &JobSpec) -> Self {
         let until = if spec.time.is_zero() { Instant::NEVER } else { Instant::START + spec.time };
         match spec.arrival {
-            Arrival::Poisson | Arrival::Fixed | Arrival::Bursty | Arrival::Trace => Self::Open,
+            Arrival::Poisson
+            | Arrival::Fixed
+            | Arrival::Bursty
+            | Arrival::Phases
+            | Arrival::Trace => Self::Open,
             Arrival::Closed => {
                 let host = Host { delay: spec.host_delay, busy: spec.host_busy };
                 Self::Closed { depth: spec.queue_depth, think: spec.think, host, until }

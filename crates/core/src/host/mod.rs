@@ -4,7 +4,7 @@
 //! or so many outstanding). The [`Driver`] plays jobs against a drive in virtual time and records
 //! latencies; the [`Oracle`] checks what every read returns.
 //!
-//! Reading order: `spec` (the settings), `request`, [`generate`], [`fit`], `pace`, `job`, `driver`,
+//! Reading order: `spec` (the settings), `request`, [`generate`], `stack`, [`fit`], `pace`, `job`, `driver`,
 //! `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with rules of its
 //! own.
 
@@ -22,6 +22,7 @@ mod patience;
 mod promises;
 mod request;
 mod spec;
+mod stack;
 
 pub use act::{ActRecorder, ActSpec};
 pub use driver::{Driver, Progress};
@@ -34,7 +35,9 @@ pub use outage::Outage;
 pub use patience::Starved;
 pub use promises::Broken;
 pub use request::Hinted;
-pub use spec::{Arrival, JobSpec, Pattern, StreamBy, WorkloadSpec};
+pub use spec::{
+    Arrival, JobSpec, Pattern, PhasesSpec, RewritesSpec, StreamBy, WorkloadSpec,
+};
 
 #[cfg(test)]
 mod tests;

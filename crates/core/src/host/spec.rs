@@ -76,6 +76,12 @@ pub struct JobSpec {
     pub peak_to_mean: f64,
     /// `bursty`: how long a burst lasts on average.
     pub burst: Duration,
+    /// `phases`: what a trace did piece by piece; the rate is `rate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phases: Option<PhasesSpec>,
+    /// Writes come back to what was written before, as a trace's do; `pattern` places the reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rewrites: Option<RewritesSpec>,
     /// Stop after this many requests; 0 means no bound by count.
     pub requests: u64,
     /// Stop issuing at this time; 0s means no bound by time.
@@ -117,6 +123,8 @@ impl Default for JobSpec {
             rate: 0.0,
             peak_to_mean: 10.0,
             burst: Duration::from_ms(100),
+            phases: None,
+            rewrites: None,
             requests: 0,
             time: Duration::ZERO,
             fua_percent: 0.0,
@@ -126,6 +134,43 @@ impl Default for JobSpec {
             stream_by: StreamBy::Job,
         }
     }
+}
+
+/// What a trace did, piece by piece: busy and idle, reading and writing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhasesSpec {
+    /// Phases in order: [seconds, requests, percent of reads, percent of the reads that are large,
+    /// percent of the writes that are]. Large is above the mean of the sizes.
+    pub list: Vec<[f64; 5]>,
+    /// Reads that follow one another: [length, weight].
+    #[serde(default)]
+    pub read_runs: Vec<(u32, f64)>,
+    /// Writes that follow one another: [length, weight].
+    #[serde(default)]
+    pub write_runs: Vec<(u32, f64)>,
+    /// Gaps over the mean of their phase: [gap, weight], from a read to a read, from a read to a
+    /// write, from a write to a read, from a write to a write.
+    #[serde(default)]
+    pub gaps: [Vec<(f64, f64)>; 4],
+}
+
+/// How writes come back: the LRU stack model, and runs of what was written together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RewritesSpec {
+    /// Extents that are written.
+    pub extents: u32,
+    /// Percent of the range that they cover, at its end.
+    pub span: f64,
+    /// Percent of the extents that lie behind the one that was written before them.
+    pub sequential: f64,
+    /// Weights of what a write goes to, [the oldest extent, the one that followed last time, a
+    /// jump], after each of the three.
+    pub after: [[f64; 3]; 3],
+    /// Jumps: [depth, weight], depths in rising order; so many extents were written since, even
+    /// between the depth before and this one.
+    pub depths: Vec<(u32, f64)>,
 }
 
 /// A host that takes no time is not written: results are then those of a program without it.
@@ -181,4 +226,6 @@ pub enum Arrival {
     Bursty,
     /// A trace's own times, open loop.
     Trace,
+    /// Open loop: the phases of a fitted profile, with the runs and gaps of each.
+    Phases,
 }

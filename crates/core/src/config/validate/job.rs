@@ -67,7 +67,7 @@ fn streams(scenario: &Scenario) -> Check {
     Ok(())
 }
 
-type Key<'a> = &'a dyn Fn(&str) -> String;
+pub(super) type Key<'a> = &'a dyn Fn(&str) -> String;
 
 fn one(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
     range(job, user, key)?;
@@ -130,9 +130,10 @@ fn arrival(job: &JobSpec, key: Key<'_>) -> Check {
             let message = "only with a workload.trace, whose times it takes";
             require(job.trace.is_some(), &key("arrival"), "\"trace\"", message)
         }
-        Arrival::Poisson | Arrival::Fixed | Arrival::Bursty => {
+        Arrival::Poisson | Arrival::Fixed | Arrival::Bursty | Arrival::Phases => {
             let said = match job.arrival {
                 Arrival::Poisson => "\"poisson\"",
+                Arrival::Phases => "\"phases\"",
                 Arrival::Bursty => "\"bursty\"",
                 _ => "\"fixed\"",
             };
@@ -141,7 +142,11 @@ fn arrival(job: &JobSpec, key: Key<'_>) -> Check {
             require(job.trace.is_none(), &key("arrival"), said, message)?;
             let message = format!("from 0.001 to 1e9 requests per second (arrival = {said})");
             require(RATES.contains(&job.rate), &key("rate"), job.rate, message)?;
-            if job.arrival == Arrival::Bursty { bursts(job, key) } else { Ok(()) }
+            match job.arrival {
+                Arrival::Bursty => bursts(job, key),
+                Arrival::Phases => super::fitted::phases(job.phases.as_ref(), key),
+                _ => Ok(()),
+            }
         }
     }
 }
@@ -205,6 +210,7 @@ fn generator(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
     sizes(&job.block_sizes, span, &key("block_sizes"))?;
     sizes(&job.write_block_sizes, span, &key("write_block_sizes"))?;
     pattern(job, key)?;
+    super::fitted::rewrites(job.rewrites.as_ref(), key)?;
     let bounded = job.requests > 0 || !job.time.is_zero();
     let message =
         "a bound is needed: workload.requests or workload.time above 0, or the job would never end";

@@ -3,19 +3,24 @@
 //!
 //! ```text
 //! requests ─ sizes: how large       heat: how unevenly pages are asked for       bursts: when
+//!          │ rhythm: phases, runs, gaps      returns: how writes come back
 //!          └ Fitter → Fit (a job's settings) → profile: its text
 //! ```
 //!
 //! A profile holds shares, sizes and rates: no address, no name, no time of day. So it can be given
 //! away where the trace cannot. Memory is bounded, however long the trace is.
 //!
-//! It keeps rate, dispersion in 10 ms and 1 s, the mix, sizes, the footprint, how hot its pages
-//! are, how long requests run on, alignment. It does not keep what follows what (order, phases,
-//! daily cycles), the sizes of trims (they get those of writes), which sizes go to which pages.
+//! Two are made of it. [`Fitter::fit`] keeps the order of things: phases, runs of reads and of
+//! writes, gaps, at what depth and with what neighbours writes come back, beside the mix, sizes,
+//! the footprint, how hot its pages are, alignment. [`Fitter::stationary`] keeps figures alone:
+//! rate and dispersion in 10 ms and 1 s in place of phases, tiers in place of an order of writes.
+//! Neither keeps the sizes of trims (they get those of writes) nor which sizes reads have where.
 
 mod bursts;
 mod heat;
 mod profile;
+mod returns;
+mod rhythm;
 mod sizes;
 #[cfg(test)]
 mod tests;
@@ -28,6 +33,8 @@ use crate::units::{Bytes, Duration, SECTOR};
 use bursts::Bins;
 use heat::{Class, Heat, PAGE};
 use manx_trace::Record;
+use returns::Returns;
+use rhythm::Rhythm;
 use sizes::SizeCounts;
 use std::collections::BTreeMap;
 
@@ -97,6 +104,9 @@ pub struct Fitter {
     ends: BTreeMap<u32, u64>,
     runs: u64,
     run_sectors: u64,
+    rhythm: Rhythm,
+    returns: Returns,
+    written: Heat,
 }
 
 impl Default for Fitter {
@@ -115,6 +125,9 @@ impl Default for Fitter {
             ends: BTreeMap::new(),
             runs: 0,
             run_sectors: 0,
+            rhythm: Rhythm::default(),
+            returns: Returns::default(),
+            written: Heat::default(),
         }
     }
 }
@@ -132,6 +145,11 @@ impl Fitter {
             Op::Flush => 3,
         };
         self.counts[kind] += 1;
+        if kind < 3 {
+            // A trim has no size that counts.
+            let sectors = if kind == 2 { 0 } else { record.sectors };
+            self.rhythm.add(record.at.as_ns(), kind == 0, sectors);
+        }
         if !matches!(record.op, Op::Read | Op::Write) || record.sectors == 0 {
             return;
         }
@@ -140,6 +158,10 @@ impl Fitter {
         self.aligned += u64::from(record.lba.0.is_multiple_of(PAGE));
         if is_read { &mut self.reads } else { &mut self.writes }.add(record.sectors);
         self.heat.touch(record.device, record.lba.0, record.sectors, is_read);
+        if !is_read {
+            self.written.touch(record.device, record.lba.0, record.sectors, false);
+            self.returns.add(record.device, record.lba.0, record.sectors);
+        }
         let end = record.lba.0 + u64::from(record.sectors);
         let follows = self.ends.insert(record.device, end) == Some(record.lba.0);
         self.runs += u64::from(!follows);
@@ -166,8 +188,27 @@ impl Fitter {
         }
     }
 
-    /// The profile.
+    /// The profile that keeps the order of things; figures alone where there is no time to keep.
     pub fn fit(&self) -> Fit {
+        let mut fit = self.stationary();
+        let job = &mut fit.job;
+        if job.rate > 0.0 {
+            let split = [&job.block_sizes, own_or(&job.write_block_sizes, &job.block_sizes)];
+            job.phases = self.rhythm.phases(split.map(|sizes| means(sizes)));
+            if job.phases.is_some() {
+                job.arrival = Arrival::Phases;
+            }
+        }
+        let share = self.written.footprint() as f64 / self.heat.footprint().max(1) as f64;
+        job.rewrites = self.returns.rewrites(100.0 * share);
+        if job.rewrites.is_some() {
+            job.write_tiers = Vec::new();
+        }
+        fit
+    }
+
+    /// The profile that keeps figures alone.
+    pub fn stationary(&self) -> Fit {
         let figures = self.figures();
         let Figures { reads, writes, trims, flushes, .. } = figures;
         let mut job =
@@ -221,6 +262,24 @@ impl Fitter {
             }
         }
     }
+}
+
+fn own_or<'a>(own: &'a Vec<(Bytes, f64)>, other: &'a Vec<(Bytes, f64)>) -> &'a Vec<(Bytes, f64)> {
+    if own.is_empty() { other } else { own }
+}
+
+/// Mean of the sizes up to the mean and of those above it, in sectors; twice the mean where they
+/// are all one.
+fn means(sizes: &[(Bytes, f64)]) -> [f64; 2] {
+    let mean_of = |sizes: &[&(Bytes, f64)]| {
+        let total: f64 = sizes.iter().map(|size| size.1).sum();
+        let sum: f64 = sizes.iter().map(|size| size.0.get() as f64 * size.1).sum();
+        if total > 0.0 { sum / total / SECTOR as f64 } else { 0.0 }
+    };
+    let mean = mean_of(&sizes.iter().collect::<Vec<_>>());
+    let is_large = |size: &&(Bytes, f64)| size.0.get() as f64 > mean * SECTOR as f64;
+    let (large, small): (Vec<_>, Vec<_>) = sizes.iter().partition(is_large);
+    if large.is_empty() { [mean, mean] } else { [mean_of(&small), mean_of(&large)] }
 }
 
 /// A profile: the settings of one job, and the figures that they are from.

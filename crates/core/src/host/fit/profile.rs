@@ -44,6 +44,7 @@ impl Fit {
         self.addresses(&mut text);
         self.arrivals(&mut text);
         let _ = writeln!(text, "requests = {}", job.requests);
+        self.tables(&mut text);
         text
     }
 
@@ -91,6 +92,53 @@ impl Fit {
         }
     }
 
+    fn phases(&self, text: &mut String) {
+        let _ = writeln!(text, "arrival = \"phases\"\nrate = {:?}", self.job.rate);
+    }
+
+    /// Tables, which stand behind all keys.
+    fn tables(&self, text: &mut String) {
+        let pair = |pair: &(f64, f64)| format!("[{:?}, {:?}]", pair.0, pair.1);
+        let counted = |pair: &(u32, f64)| format!("[{}, {:?}]", pair.0, pair.1);
+        let row = |row: &[f64]| {
+            let cells: Vec<String> = row.iter().map(|cell| format!("{cell:?}")).collect();
+            format!("[{}]", cells.join(", "))
+        };
+        if let Some(phases) = &self.job.phases {
+            let _ = writeln!(text, "\n[workload.phases]");
+            let _ = writeln!(
+                text,
+                "# Seconds, requests, % reads, % of the reads that are large, % of the writes."
+            );
+            list(text, "list", phases.list.iter().map(|phase| row(phase)));
+            list(text, "read_runs", phases.read_runs.iter().map(counted));
+            list(text, "write_runs", phases.write_runs.iter().map(counted));
+            let _ = writeln!(
+                text,
+                "# Over the mean of the phase: read to read, read to write, write to read, write \
+                 to write."
+            );
+            let _ = writeln!(text, "gaps = [");
+            for gaps in &phases.gaps {
+                let _ = writeln!(text, "  [");
+                let gaps: Vec<String> = gaps.iter().map(pair).collect();
+                for line in gaps.chunks(6) {
+                    let _ = writeln!(text, "    {},", line.join(", "));
+                }
+                let _ = writeln!(text, "  ],");
+            }
+            let _ = writeln!(text, "]");
+        }
+        if let Some(rewrites) = &self.job.rewrites {
+            let _ = writeln!(text, "\n[workload.rewrites]\nextents = {}", rewrites.extents);
+            let _ = writeln!(text, "span = {:?}", rewrites.span);
+            let _ = writeln!(text, "sequential = {:?}", rewrites.sequential);
+            let _ = writeln!(text, "# To the oldest, the next, a jump: after each of the three.");
+            list(text, "after", rewrites.after.iter().map(|after| row(after)));
+            list(text, "depths", rewrites.depths.iter().map(counted));
+        }
+    }
+
     fn arrivals(&self, text: &mut String) {
         let (job, figures) = (&self.job, &self.figures);
         let shown = |idc: Option<f64>| idc.map_or("unknown".to_string(), |idc| format!("{idc:.1}"));
@@ -113,6 +161,7 @@ impl Fit {
                 let _ = writeln!(text, "arrival = \"fixed\"\nrate = {:?}", job.rate);
             }
             // The times of the trace are one instant.
+            Arrival::Phases => self.phases(text),
             Arrival::Closed | Arrival::Paced | Arrival::PacedSmooth | Arrival::Trace => {
                 let _ = writeln!(text, "arrival = \"closed\"\nqueue_depth = {}", job.queue_depth);
             }

@@ -44,7 +44,9 @@ impl Arrivals {
             }
             Arrival::Fixed => Process::Fixed(Fixed::new(rate(job)?)),
             Arrival::Bursty => Process::Bursty(Bursty::new(job, root)?),
-            Arrival::Trace => {
+            // They have times of their own.
+            Arrival::Phases if job.spec.phases.is_some() => Process::Closed,
+            Arrival::Trace | Arrival::Phases => {
                 let allowed = "closed, poisson, fixed, bursty or paced for a job without a trace";
                 return Err(job.error("arrival", "trace", allowed));
             }

@@ -3,6 +3,7 @@
 //! ```text
 //! arrival ─ when    mix (here) ─ read, write, trim, flush    sizes ─ how large    address ─ where
 //!                                        tiers, zipf over alias, scatter: what address draws from
+//! phases ─ when, what and whether large, as a trace did    rewrites ─ where its writes go
 //! ```
 //!
 //! Each concern draws from a random stream of its own, and as often for a read as for a write: two
@@ -17,6 +18,8 @@ mod address;
 mod alias;
 mod arrival;
 mod error;
+mod phases;
+mod rewrites;
 mod scatter;
 mod sizes;
 #[cfg(test)]
@@ -29,12 +32,14 @@ mod zipf;
 pub use error::GenerateError;
 
 use crate::drive::Op;
-use crate::host::{JobSpec, Pattern, Request, RequestSource, StreamBy};
+use crate::host::{Arrival, JobSpec, Pattern, Request, RequestSource, StreamBy};
 use crate::sim::Rng;
 use crate::units::Lba;
 use address::Addresses;
 use arrival::Arrivals;
 use error::Job;
+use phases::Phases;
+use rewrites::Rewrites;
 use sizes::{Range, Sizes};
 
 /// The requests of one job, drawn as they are asked for.
@@ -46,6 +51,10 @@ pub struct Generator {
     mix: Mix,
     sizes: Sizes,
     addresses: Addresses,
+    /// A fitted profile's; they take the place of `arrivals` and the mix, and of the addresses of
+    /// writes.
+    phases: Option<Box<Phases>>,
+    rewrites: Option<Box<Rewrites>>,
     /// The hint of every request; by tier it is that of the tier.
     stream: u8,
     by_tier: bool,
@@ -80,7 +89,46 @@ impl Generator {
         let left = if spec.requests == 0 { u64::MAX } else { spec.requests };
         let by_tier = spec.stream_by == StreamBy::Tier && spec.pattern == Pattern::Tiers;
         let (arrivals, mix) = (Arrivals::new(job, root)?, Mix::new(job, root)?);
-        Ok(Self { left, arrivals, mix, sizes, addresses, stream: spec.stream, by_tier })
+        let phases = match (&spec.phases, spec.arrival) {
+            (Some(phases), Arrival::Phases) => Some(Box::new(Phases::new(job, phases, root)?)),
+            _ => None,
+        };
+        let rewrites = match &spec.rewrites {
+            Some(rewrites) => {
+                Some(Box::new(Rewrites::new(job, rewrites, range, sizes.smallest(), root)?))
+            }
+            None => None,
+        };
+        let stream = spec.stream;
+        Ok(Self { left, arrivals, mix, sizes, addresses, phases, rewrites, stream, by_tier })
+    }
+
+    /// The next request of a fitted profile.
+    #[cold]
+    fn next_fitted(&mut self) -> Option<Request> {
+        let beat = match &mut self.phases {
+            Some(phases) => Some(phases.draw()?),
+            None => None,
+        };
+        let at = match beat {
+            Some(beat) => beat.at,
+            None => self.arrivals.draw()?,
+        };
+        let (op, fua) = self.mix.draw(beat.map(|beat| beat.is_read));
+        if op == Op::Flush {
+            return Some(Request { at, op, lba: Lba(0), sectors: 0, fua: false, stream: 0 });
+        }
+        let is_read = op == Op::Read;
+        let fit = self.sizes.draw(is_read, beat.map(|beat| beat.is_large));
+        let (lba, sectors) = match &mut self.rewrites {
+            Some(rewrites) if !is_read => {
+                let (lba, sectors) = rewrites.draw(fit);
+                (Lba(lba), sectors)
+            }
+            _ => (self.addresses.draw(fit, is_read), fit.sectors),
+        };
+        let stream = if self.by_tier { self.addresses.tier() } else { self.stream };
+        Some(Request { at, op, lba, sectors, fua, stream })
     }
 }
 
@@ -90,17 +138,22 @@ impl RequestSource for Generator {
         if self.left == 0 {
             return None;
         }
+        if self.phases.is_some() || self.rewrites.is_some() {
+            let request = self.next_fitted();
+            self.left = if request.is_some() { self.left - 1 } else { 0 };
+            return request;
+        }
         let Some(at) = self.arrivals.draw() else {
             self.left = 0;
             return None;
         };
         self.left -= 1;
-        let (op, fua) = self.mix.draw();
+        let (op, fua) = self.mix.draw(None);
         if op == Op::Flush {
             return Some(Request { at, op, lba: Lba(0), sectors: 0, fua: false, stream: 0 });
         }
         let is_read = op == Op::Read;
-        let fit = self.sizes.draw(is_read);
+        let fit = self.sizes.draw(is_read, None);
         let lba = self.addresses.draw(fit, is_read);
         let stream = if self.by_tier { self.addresses.tier() } else { self.stream };
         Some(Request { at, op, lba, sectors: fit.sectors, fua, stream })
@@ -142,7 +195,7 @@ impl Mix {
 
     /// The next operation, and whether it carries FUA.
     #[inline]
-    fn draw(&mut self) -> (Op, bool) {
+    fn draw(&mut self, told: Option<bool>) -> (Op, bool) {
         if self.flush_every > 0 && self.writes_since_flush == self.flush_every {
             self.writes_since_flush = 0;
             return (Op::Flush, false);
@@ -151,8 +204,13 @@ impl Mix {
         // Drawn for every request, so that the read mix does not shift it; not at all where no
         // write carries FUA.
         let fua = self.fua.may_hold() && self.fua.holds(self.fuas.next_u64());
-        // One number decides: its low end reads, its high end trims, what lies between writes.
-        if self.reads.holds(random) {
+        // One number decides: its low end reads, its high end trims, what lies between writes. Where
+        // a phase has told what is no read, its share of trims is that of all that is none.
+        let (is_read, random) = match told {
+            Some(is_read) => (is_read, self.reads.spread(random)),
+            None => (self.reads.holds(random), random),
+        };
+        if is_read {
             (Op::Read, false)
         } else if self.trims.holds(!random) {
             (Op::Trim, false)
@@ -174,6 +232,12 @@ impl Chance {
 
     fn new(percent: f64) -> Self {
         Self((percent / 100.0 * (1u64 << 53) as f64 + 0.5).floor() as u64)
+    }
+
+    /// `random` put evenly among the numbers for which it does not happen.
+    fn spread(self, random: u64) -> u64 {
+        let room = (1u64 << 53) - self.0.min((1 << 53) - 1);
+        (((u128::from(random) * u128::from(room)) >> 64) as u64 + self.0.min((1 << 53) - 1)) << 11
     }
 
     /// Does it happen, given 64 random bits?

@@ -100,9 +100,14 @@ impl Sizes {
     }
 
     /// The size of the next request.
+    ///
+    /// `is_large`: one above the mean size, or one that is not; `None`: any.
     #[inline]
-    pub(super) fn draw(&mut self, is_read: bool) -> Fit {
+    pub(super) fn draw(&mut self, is_read: bool, is_large: Option<bool>) -> Fit {
         let mix = if is_read { &self.reads } else { &self.writes };
+        if let Some(is_large) = is_large {
+            return mix.draw_part(is_large, self.rng.next_u64());
+        }
         // One size of each needs no draw; the answer does not depend on the read mix.
         let random = if self.reads.fits.len().max(self.writes.fits.len()) == 1 {
             0
@@ -124,6 +129,8 @@ impl Sizes {
 struct Mix {
     table: AliasTable,
     fits: Box<[Fit]>,
+    /// Those up to the mean size, and those above it; where there are none, all.
+    parts: [AliasTable; 2],
 }
 
 impl Mix {
@@ -155,8 +162,22 @@ impl Mix {
             .clone()
             .map(|&(size, _)| Fit::new(job, key, size, range))
             .collect::<Result<_, _>>()?;
-        let weights: Vec<f64> = drawn.map(|(_, weight)| *weight).collect();
-        Ok(Self { table: AliasTable::new(&weights), fits })
+        let weights: Vec<f64> = drawn.clone().map(|(_, weight)| *weight).collect();
+        let mean = drawn.clone().map(|(size, weight)| size.get() as f64 * weight).sum::<f64>()
+            / weights.iter().sum::<f64>();
+        let parts = [false, true].map(|is_large| {
+            let part = drawn.clone().map(|(size, weight)| {
+                if (size.get() as f64 > mean) == is_large { *weight } else { 0.0 }
+            });
+            let part: Vec<f64> = part.collect();
+            AliasTable::new(if part.iter().any(|weight| *weight > 0.0) { &part } else { &weights })
+        });
+        Ok(Self { table: AliasTable::new(&weights), fits, parts })
+    }
+
+    /// A size of one part.
+    fn draw_part(&self, is_large: bool, random: u64) -> Fit {
+        self.fits[self.parts[usize::from(is_large)].pick(random)]
     }
 }
 
