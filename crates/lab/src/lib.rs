@@ -21,6 +21,7 @@ pub mod compare;
 pub mod convert;
 pub mod experiment;
 pub mod explain;
+pub mod fit_check;
 pub mod from_fio;
 pub mod huge_pages;
 pub mod json;

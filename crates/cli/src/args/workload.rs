@@ -43,6 +43,13 @@ pub struct FitArgs {
     pub trace: PathBuf,
     #[command(flatten)]
     pub reading: TraceReadingArgs,
+    /// Keep figures alone: rate, burstiness, heat; no phases and no order of writes
+    #[arg(long)]
+    pub stationary: bool,
+    /// Play trace and profile on three drives that collect garbage, and say whether blocked reads,
+    /// WAF and p99 lie within 20 % of each other; the profile has it in its head
+    #[arg(long)]
+    pub check: bool,
     /// Write the workload into this file; `-` is standard output, as without it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -104,7 +104,7 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
         Command::Lab(command) => lab::run(&command, screen),
         Command::Act(command) => act::run(&command, screen),
         Command::Trace(command) => trace::run(&command, screen),
-        Command::Workload(command) => workload::run(&command),
+        Command::Workload(command) => workload::run(&command, screen),
         Command::Scenario(command) => scenario::run(&command),
         Command::Plan(command) => plan::run(&command),
         Command::Device(command) => device::run(&command),

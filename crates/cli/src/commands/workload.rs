@@ -1,30 +1,38 @@
 //! `manx workload`: workload profiles, what they say and what follows from it; one fitted to a
 //! trace.
 
+use super::progress::Bar;
 use super::trace::trace_spec;
 use super::{Failure, print};
 use crate::args::{FitArgs, FromFioArgs, WorkloadCommand};
-use crate::say::say;
+use crate::say::{say, say_line};
+use crate::screen::Screen;
+use crate::signals::{self, STOP};
 use manx_core::config::{
-    ConfigError, builtin_workload, load_profile, split_parameter, workload_names,
+    ConfigError, Override, Source, builtin_workload, load_profile, split_parameter, workload_names,
 };
-use manx_core::host::fit::Fitter;
+use manx_core::host::fit::{Fit, Fitter};
 use manx_core::host::{Arrival, JobSpec};
 use manx_core::units::Bytes;
+use manx_lab::cache::Cache;
+use manx_lab::compare::Options;
 use manx_lab::convert::{ConvertError, write_output};
+use manx_lab::fit_check::{self, Compared};
 use manx_lab::from_fio::from_fio;
 use manx_lab::load::{read_bounded, read_workload};
 use manx_lab::open::opener;
+use manx_lab::run::{Beside, Moment, Phase};
 use manx_trace::{TraceError, survey_each};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Does what was asked.
-pub fn run(command: &WorkloadCommand) -> Result<(), Failure> {
+pub fn run(command: &WorkloadCommand, screen: &Screen) -> Result<(), Failure> {
     match command {
         WorkloadCommand::List => list(),
         WorkloadCommand::Show { name } => show(name),
-        WorkloadCommand::Fit(args) => fit(args),
+        WorkloadCommand::Fit(args) => fit(args, screen),
         WorkloadCommand::FromFio(args) => job_file(args),
     }
 }
@@ -122,16 +130,31 @@ fn mean(sizes: &[(Bytes, f64)]) -> f64 {
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
-fn fit(FitArgs { trace, reading, output, force, name }: &FitArgs) -> Result<(), Failure> {
-    let spec = trace_spec(reading.overrides(&trace.to_string_lossy()))?;
-    let fitted = || -> Result<String, TraceError> {
+fn fit(args: &FitArgs, screen: &Screen) -> Result<(), Failure> {
+    let FitArgs { trace, reading, output, force, name, stationary, check } = args;
+    let overrides = reading.overrides(&trace.to_string_lossy());
+    let spec = trace_spec(overrides.clone())?;
+    let fitted = || -> Result<Fit, TraceError> {
         let mut fitter = Fitter::default();
         survey_each(&spec, &mut opener(&spec.file), &mut |record| fitter.add(record))?;
-        Ok(fitter.fit().to_toml(name.as_deref()))
+        Ok(if *stationary { fitter.stationary() } else { fitter.fit() })
     };
-    match output.as_deref().filter(|path| *path != Path::new("-")) {
-        None => print(&fitted().map_err(ConvertError::from)?),
-        Some(path) => Ok(write_output(path, trace, *force, fitted)?),
+    let text = |fit: &Fit, told: Option<&str>| fit.to_toml(name.as_deref(), told);
+    let to = output.as_deref().filter(|path| *path != Path::new("-"));
+    if !check {
+        let plain = || fitted().map(|fit| text(&fit, None));
+        return match to {
+            None => print(&plain().map_err(ConvertError::from)?),
+            Some(path) => Ok(write_output(path, trace, *force, plain)?),
+        };
+    }
+    let fit = fitted().map_err(ConvertError::from)?;
+    let compared = compare_both(&overrides, &fit, screen)?;
+    fit_check::table(&compared).lines().for_each(say_line);
+    let text = text(&fit, Some(&fit_check::verdict(&compared)));
+    match to {
+        None => print(&text),
+        Some(path) => Ok(write_output(path, trace, *force, || Ok(text))?),
     }
 }
 
@@ -149,4 +172,31 @@ fn job_file(FromFioArgs { file, output, force }: &FromFioArgs) -> Result<(), Fai
         None => print(&found.toml),
         Some(path) => Ok(write_output(path, file, *force, toml)?),
     }
+}
+
+/// Trace and profile on the drives of the check.
+fn compare_both(trace: &[Override], fit: &Fit, screen: &Screen) -> Result<Vec<Compared>, Failure> {
+    signals::listen();
+    let bar = Bar::new(screen, "workload fit: checking", "runs");
+    let ended = AtomicU64::new(0);
+    let observer = |moment: &Moment<'_>| {
+        let more = u64::from(matches!(moment.phase, Phase::Finished));
+        let done = ended.fetch_add(more, Ordering::Relaxed) + more;
+        let all = 2 * fit_check::DRIVES.len() as u64;
+        bar.show_part(done, Some(all), None, &format!("now {}", moment.policy));
+    };
+    let cache = Cache::of_user();
+    let options = Options {
+        jobs: None,
+        verify: false,
+        cache: cache.as_ref(),
+        beside: Beside::default(),
+        stop: &STOP,
+        observer: &observer,
+        finished: None,
+    };
+    let profile = Source { file: "the fitted profile".to_string(), text: fit.to_toml(None, None) };
+    let compared = fit_check::check(trace, &profile, fit.figures.footprint_pages, &options);
+    bar.clear();
+    compared?.ok_or(Failure::Interrupted("the profile was not checked"))
 }

@@ -35,9 +35,7 @@ pub use outage::Outage;
 pub use patience::Starved;
 pub use promises::Broken;
 pub use request::Hinted;
-pub use spec::{
-    Arrival, JobSpec, Pattern, PhasesSpec, RewritesSpec, StreamBy, WorkloadSpec,
-};
+pub use spec::{Arrival, JobSpec, Pattern, PhasesSpec, RewritesSpec, StreamBy, WorkloadSpec};
 
 #[cfg(test)]
 mod tests;

@@ -258,13 +258,14 @@ fn a_fitted_profile_is_a_workload_file_that_says_what_was_fitted() {
         }
         let fit = fitter.fit();
         for name in [None, Some("my trace")] {
-            let toml = fit.to_toml(name);
+            let toml = fit.to_toml(name, None);
             assert!(toml.lines().all(|line| line.len() <= 120), "{toml}");
             let profile =
                 load_profile(&text(&toml), None).unwrap_or_else(|error| panic!("{error}\n{toml}"));
             assert_eq!(profile.workload.jobs, std::slice::from_ref(&fit.job), "{toml}");
             assert_eq!(profile.summary.contains("my trace"), name.is_some());
         }
-        quick_with(text(&fit.to_toml(None)), None, &[]).unwrap_or_else(|error| panic!("{error}"));
+        quick_with(text(&fit.to_toml(None, None)), None, &[])
+            .unwrap_or_else(|error| panic!("{error}"));
     }
 }

@@ -94,8 +94,8 @@ fn check(name: &str, unit: Option<TimeUnit>) {
     let spec = TraceSpec { time_unit: unit, ..spec };
     let mut fitter = Fitter::default();
     survey_each(&spec, &mut opener(&spec.file), &mut |record| fitter.add(record)).unwrap();
-    let fit = fitter.fit();
-    println!("{name}\n{}", fit.to_toml(None));
+    let fit = fitter.stationary();
+    println!("{name}\n{}", fit.to_toml(None, None));
     let (real, made) = (fit.figures, drawn(&fit.job));
     println!("{real:?}\n{made:?}");
     let near = |what: &str, value: f64, expected: f64, tolerance: f64| {

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 impl Fit {
     /// The profile as TOML. `name` is what the trace may be called in it; without one it stays
-    /// unnamed.
-    pub fn to_toml(&self, name: Option<&str>) -> String {
+    /// unnamed. `checked` is how it did beside the trace.
+    pub fn to_toml(&self, name: Option<&str>, checked: Option<&str>) -> String {
         let mut text = String::new();
         let figures = &self.figures;
         let what = name.map_or("a trace".to_string(), |name| format!("the trace {}", plain(name)));
@@ -20,8 +20,9 @@ impl Fit {
         );
         let _ = writeln!(
             text,
-            "source = \"manx workload fit: shares, sizes and rates of the trace; no address and no \
-             time of it\""
+            "source = \"manx workload fit: shares, sizes, rates and their order; no address and no \
+             time of day. Checked against the trace: {}\"",
+            checked.map_or("no".to_string(), plain)
         );
         let _ = writeln!(text, "parameter = \"workload.rate\"\n\n[workload]");
         let job = &self.job;

@@ -35,7 +35,8 @@ impl Piece {
         self.writes += other.writes;
         self.sectors = [0, 1].map(|kind| self.sectors[kind] + other.sectors[kind]);
         let theirs = other.gaps.as_flattened().as_flattened();
-        for (count, more) in self.gaps.as_flattened_mut().as_flattened_mut().iter_mut().zip(theirs) {
+        for (count, more) in self.gaps.as_flattened_mut().as_flattened_mut().iter_mut().zip(theirs)
+        {
             *count += more;
         }
     }

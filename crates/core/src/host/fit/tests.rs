@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::host::generate::Generator;
-use crate::host::{Request, RequestSource};
+use crate::host::{PhasesSpec, Request, RequestSource, RewritesSpec};
 use manx_trace::Record;
 
 fn fitter(spec: &JobSpec, capacity: u64) -> Fitter {
@@ -45,7 +45,7 @@ fn made() -> JobSpec {
 #[test]
 fn the_settings_of_a_generated_workload_are_found_again() {
     let spec = made();
-    let job = fitter(&spec, CAPACITY).fit().job;
+    let job = fitter(&spec, CAPACITY).stationary().job;
     near("reads", job.read_percent, 40.0, 0.02);
     near("trims", job.trim_percent, 5.0, 0.03);
     near("FUA", job.fua_percent, 10.0, 0.03);
@@ -86,7 +86,7 @@ fn sizes_of_reads_and_writes_and_runs_are_found_again() {
         requests: 100_000,
         ..JobSpec::default()
     };
-    let job = fitter(&spec, 1 << 24).fit().job;
+    let job = fitter(&spec, 1 << 24).stationary().job;
     assert_eq!(
         job.block_sizes.iter().map(|(size, _)| *size).collect::<Vec<_>>(),
         [Bytes::kib(8), Bytes::kib(64)]
@@ -100,7 +100,7 @@ fn sizes_of_reads_and_writes_and_runs_are_found_again() {
 #[test]
 fn a_profile_s_own_requests_have_the_figures_of_the_trace() {
     let first = fitter(&made(), CAPACITY);
-    let fit = first.fit();
+    let fit = first.stationary();
     let again = fitter(&fit.job, CAPACITY);
     let (a, b) = (first.figures(), again.figures());
     assert_eq!(a.requests, b.requests);
@@ -116,11 +116,13 @@ fn a_profile_s_own_requests_have_the_figures_of_the_trace() {
 fn a_profile_holds_no_address_and_no_name() {
     // These requests elsewhere on the device, later on the clock.
     let spec = JobSpec { requests: 50_000, flush_every: 0, ..made() };
-    let here = fitter(&spec, CAPACITY).fit().to_toml(None);
+    let here = fitter(&spec, CAPACITY).fit().to_toml(None, None);
     let shifted = JobSpec { offset: Bytes::new(CAPACITY * SECTOR), ..spec };
-    let there = fitter(&shifted, 2 * CAPACITY).fit().to_toml(None);
+    let there = fitter(&shifted, 2 * CAPACITY).fit().to_toml(None, None);
     assert_eq!(here, there);
-    assert!(fitter(&shifted, 2 * CAPACITY).fit().to_toml(Some("my \"own\"")).contains("my own"));
+    assert!(
+        fitter(&shifted, 2 * CAPACITY).fit().to_toml(Some("my \"own\""), None).contains("my own")
+    );
 }
 
 #[test]
@@ -143,10 +145,53 @@ fn strange_traces_make_profiles_that_can_be() {
     for records in cases {
         let mut fitter = Fitter::default();
         records.iter().for_each(|record| fitter.add(record));
-        let job = fitter.fit().job;
+        let job = fitter.stationary().job;
         let capacity = job.size.get().max(1 << 30) / SECTOR;
         let mut generator = Generator::new(&job, capacity, 1, 0)
             .unwrap_or_else(|error| panic!("{records:?}: {error}"));
         assert!(generator.next_request().is_some());
     }
+}
+
+/// Writes of 20 extents in one order, again and again, in phases that read and write apart.
+#[test]
+fn the_order_of_writes_and_the_phases_are_found_again() {
+    let depths = vec![(1, 20.0), (4, 80.0)];
+    let rewrites = RewritesSpec {
+        extents: 500,
+        span: 100.0,
+        sequential: 0.0,
+        after: [[10.0, 0.0, 90.0], [20.0, 60.0, 20.0], [30.0, 50.0, 20.0]],
+        depths,
+    };
+    let list = (0..64).map(|i| [1.0, 500.0, if i % 2 == 0 { 90.0 } else { 10.0 }, 0.0, 0.0]);
+    let runs = vec![(1, 50.0), (4, 50.0)];
+    let phases = PhasesSpec {
+        list: list.collect(),
+        read_runs: runs.clone(),
+        write_runs: runs,
+        gaps: Default::default(),
+    };
+    let spec = JobSpec {
+        arrival: Arrival::Phases,
+        rate: 500.0,
+        requests: 32_000,
+        phases: Some(phases),
+        rewrites: Some(rewrites),
+        ..JobSpec::default()
+    };
+    let fit = fitter(&spec, CAPACITY).fit();
+    let (phases, found) = (fit.job.phases.unwrap(), fit.job.rewrites.unwrap());
+    assert_eq!(fit.job.arrival, Arrival::Phases);
+    assert_eq!(phases.list.iter().map(|phase| phase[1]).sum::<f64>(), 32_000.0);
+    assert!(phases.list.len() >= 128, "{}", phases.list.len());
+    // Pieces of 128 requests: three of four lie within a phase of 500, and read much or little.
+    let apart = phases.list.iter().filter(|phase| (phase[2] - 50.0).abs() > 25.0).count();
+    assert!(apart * 10 > phases.list.len() * 7, "{apart} of {}", phases.list.len());
+    // Each is met within the first pass or never: the oldest go round.
+    assert!((450..=500).contains(&found.extents), "{}", found.extents);
+    near("next after next", found.after[1][1], 60.0, 0.1);
+    // The oldest of a full stack comes back from as deep as all of them are.
+    let most = found.depths.last().unwrap().0;
+    assert!((480..=640).contains(&most), "{:?}", found.depths);
 }

@@ -25,6 +25,8 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_fitted;
+#[cfg(test)]
 mod tests_shape;
 mod tiers;
 mod zipf;

@@ -106,7 +106,11 @@ impl Walk {
             self.next_runs(tables);
         }
         let is_read = self.reads > 0;
-        if is_read { self.reads -= 1 } else { self.writes -= 1 }
+        if is_read {
+            self.reads -= 1
+        } else {
+            self.writes -= 1
+        }
         (is_read, self.gap(tables, is_read))
     }
 

@@ -64,7 +64,8 @@ impl Rewrites {
         let first = range.end - span.max(1);
         let place = |tile: u64| {
             let lba = first + (span as f64 * tile as f64 / extents as f64) as u64;
-            (lba / granule.step * granule.step).max(range.start.div_ceil(granule.step) * granule.step)
+            (lba / granule.step * granule.step)
+                .max(range.start.div_ceil(granule.step) * granule.step)
         };
         // Neighbours that were written one after the other, then these runs in any order.
         let goes_on = super::Chance::new(spec.sequential);
