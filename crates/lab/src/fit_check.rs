@@ -67,9 +67,7 @@ pub fn check(
     for (drive, spare) in DRIVES {
         let blocks = blocks(drive, spare, pages)?;
         let own = |more: Vec<Override>| -> Result<Scenario, ConfigError> {
-            Ok(Request::of(scenario(drive, spare, blocks), more)?
-                .with_trace_from_here()
-                .under("base")?)
+            Request::of(scenario(drive, spare, blocks), more)?.with_trace_from_here().under("base")
         };
         let set = |key: &str, value: &str| Override::new(key, value, "the check of a fit");
         let replay = [set("workload.trace.remap", "\"dense\"")];

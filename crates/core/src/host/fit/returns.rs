@@ -3,7 +3,7 @@
 
 use crate::host::RewritesSpec;
 use crate::host::stack::Stack;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Extents that are followed; the one that was not written for longest leaves first.
 const EXTENTS: usize = 1 << 18;
@@ -14,8 +14,8 @@ const WRITES: u64 = 256;
 #[derive(Clone, Debug)]
 pub(super) struct Returns {
     stack: Stack<(u32, u64)>,
-    /// Position of each extent. Looked up only: its order is never used.
-    known: HashMap<(u32, u64), usize>,
+    /// Position of each extent.
+    known: BTreeMap<(u32, u64), usize>,
     /// Where the last write's extent was.
     at: Option<usize>,
     last: usize,
@@ -33,7 +33,7 @@ impl Default for Returns {
     fn default() -> Self {
         Self {
             stack: Stack::new(1),
-            known: HashMap::new(),
+            known: BTreeMap::new(),
             at: None,
             last: 0,
             after: [[0; 3]; 3],
