@@ -4,9 +4,9 @@
 //! or so many outstanding). The [`Driver`] plays jobs against a drive in virtual time and records
 //! latencies; the [`Oracle`] checks what every read returns.
 //!
-//! Reading order: `spec` (the settings), `request`, [`generate`], `stack`, [`fit`], `pace`, `job`, `driver`,
-//! `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with rules of its
-//! own.
+//! Reading order: `spec` (the settings), `request`, `stack`, [`generate`], [`fit`], `pace`, `job`,
+//! `driver`, `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with
+//! rules of its own.
 
 pub mod act;
 mod driver;

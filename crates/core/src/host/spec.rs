@@ -136,7 +136,7 @@ impl Default for JobSpec {
     }
 }
 
-/// What a trace did, piece by piece: busy and idle, reading and writing.
+/// A trace piece by piece: busy and idle, reading and writing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhasesSpec {

@@ -5,6 +5,9 @@ use crate::host::{Arrival, JobSpec, Pattern};
 use crate::units::Bytes;
 use std::fmt::Write;
 
+/// Characters of a line of items.
+const LINE: usize = 110;
+
 impl Fit {
     /// The profile as TOML. `name` is what the trace may be called in it; without one it stays
     /// unnamed. `checked` is how it did beside the trace.
@@ -21,9 +24,13 @@ impl Fit {
         let _ = writeln!(
             text,
             "source = \"manx workload fit: shares, sizes, rates and their order; no address and no \
-             time of day. Checked against the trace: {}\"",
-            checked.map_or("no".to_string(), plain)
+             time of day\""
         );
+        let checked = checked.unwrap_or("no (--check)");
+        for (at, line) in checked.split("; ").enumerate() {
+            let head = if at == 0 { "Checked against the trace: " } else { "  " };
+            let _ = writeln!(text, "# {head}{}", plain(line));
+        }
         let _ = writeln!(text, "parameter = \"workload.rate\"\n\n[workload]");
         let job = &self.job;
         let _ = writeln!(
@@ -123,9 +130,7 @@ impl Fit {
             for gaps in &phases.gaps {
                 let _ = writeln!(text, "  [");
                 let gaps: Vec<String> = gaps.iter().map(pair).collect();
-                for line in gaps.chunks(6) {
-                    let _ = writeln!(text, "    {},", line.join(", "));
-                }
+                lines(text, &gaps);
                 let _ = writeln!(text, "  ],");
             }
             let _ = writeln!(text, "]");
@@ -173,15 +178,21 @@ impl Fit {
 /// A list, broken where a line would be too long.
 fn list(text: &mut String, key: &str, items: impl Iterator<Item = String>) {
     let items: Vec<String> = items.collect();
-    if items.len() <= 4 {
+    if items.len() <= 4 && items.iter().map(String::len).sum::<usize>() < LINE {
         let _ = writeln!(text, "{key} = [{}]", items.join(", "));
         return;
     }
     let _ = writeln!(text, "{key} = [");
-    for line in items.chunks(4) {
+    lines(text, &items);
+    let _ = writeln!(text, "]");
+}
+
+/// Four items to a line, or as many as it holds.
+fn lines(text: &mut String, items: &[String]) {
+    let longest = items.iter().map(String::len).max().unwrap_or(1).max(1);
+    for line in items.chunks((LINE / (longest + 2)).clamp(1, 4)) {
         let _ = writeln!(text, "    {},", line.join(", "));
     }
-    let _ = writeln!(text, "]");
 }
 
 /// A name without what would end a TOML string.

@@ -119,7 +119,7 @@ impl Returns {
         let mut depths: Vec<(u32, f64)> = Vec::new();
         let mut before = 0;
         for (at, count) in &self.depths {
-            // What was never seen between two bands is a band of nearly no weight.
+            // Depths that were never seen between two bands are a band of nearly no weight.
             if *at > before + 1 || (depths.is_empty() && *at > 0) {
                 depths.push((deepest(at - 1), 1e-6));
             }

@@ -115,7 +115,7 @@ impl Rhythm {
             });
             let requests = piece.requests() as f64;
             let reads = tenth(100.0 * piece.reads as f64 / requests);
-            spec.list.push([length / 1e9, requests, reads, large[0], large[1]]);
+            spec.list.push([super::rounded(length / 1e9), requests, reads, large[0], large[1]]);
             add_gaps(&mut gaps, piece, length / requests);
         }
         spec.read_runs = runs(&whole.runs[0]);

@@ -206,8 +206,8 @@ impl Mix {
         // Drawn for every request, so that the read mix does not shift it; not at all where no
         // write carries FUA.
         let fua = self.fua.may_hold() && self.fua.holds(self.fuas.next_u64());
-        // One number decides: its low end reads, its high end trims, what lies between writes. Where
-        // a phase has told what is no read, its share of trims is that of all that is none.
+        // One number decides: its low end reads, its high end trims, what lies between writes.
+        // Where a phase has told what is no read, trims have their share of all that is none.
         let (is_read, random) = match told {
             Some(is_read) => (is_read, self.reads.spread(random)),
             None => (self.reads.holds(random), random),

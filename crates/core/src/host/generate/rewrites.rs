@@ -20,7 +20,7 @@ struct Extent {
     sectors: u32,
 }
 
-/// What a write goes to.
+/// Target of a write.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Oldest,
@@ -32,7 +32,7 @@ enum Step {
 #[derive(Clone, Debug)]
 pub(super) struct Rewrites {
     stack: Stack<Extent>,
-    /// What follows what, in the order of `Step`.
+    /// Steps that follow each, in the order of `Step`.
     after: [AliasTable; 3],
     last: Step,
     /// Position of the extent that the last write took.
