@@ -190,7 +190,8 @@ fn the_order_of_writes_and_the_phases_are_found_again() {
     assert!(apart * 10 > phases.list.len() * 7, "{apart} of {}", phases.list.len());
     // Each is met within the first pass or never: the oldest go round.
     assert!((450..=500).contains(&found.extents), "{}", found.extents);
-    near("next after next", found.after[1][1], 60.0, 0.1);
+    // And some jumps that met it by chance.
+    near("next after next", found.after[1][1], 60.0, 0.15);
     // The oldest of a full stack comes back from as deep as all of them are.
     let most = found.depths.last().unwrap().0;
     assert!((480..=640).contains(&most), "{:?}", found.depths);
