@@ -85,9 +85,9 @@ impl Rebuild {
 }
 
 impl Array {
-    /// The piece of the same request that is read from `member`, now, whole and at the same place:
-    /// unless its rows have been written to since it was asked for, which may bring what they held
-    /// before.
+    /// The piece of the same request that is read from `member`, now, whole and at the same place,
+    /// and will be told of it: unless the writing of its rows has begun or ended since it was asked
+    /// for, which may bring what they held before.
     pub(super) fn neighbour(&self, piece: u32, member: Member) -> Option<u32> {
         let p = &self.pieces[piece];
         let mut other = self.requests[p.request].pieces;
@@ -95,7 +95,8 @@ impl Array {
             let o = &self.pieces[other];
             let whole = o.sectors == o.rows * self.layout.page_sectors;
             let same = o.member == member && o.row == p.row && o.rows == p.rows;
-            if same && whole && o.direct && o.age == self.rows.age(o.row..o.row + o.rows) {
+            let is_told = o.direct && !o.done;
+            if same && whole && is_told && o.age == self.rows.age(o.row..o.row + o.rows) {
                 return Some(other);
             }
             other = o.next;

@@ -175,18 +175,18 @@ pub(super) struct Rows {
     in_use: Vec<u64>,
     /// By row: its slot, where something is under way.
     slot_of: Vec<u32>,
-    /// By row: how often its writing has begun, to tell what was read before from what was read
-    /// after.
-    begun: Vec<u32>,
+    /// By row: how often its writing has begun or ended, to tell what was read before, meanwhile
+    /// and after: a read that a member serves meanwhile may bring the page of before.
+    turns: Vec<u32>,
     slots: Vec<Row>,
     free: Vec<u32>,
 }
 
 impl Rows {
     pub fn new(rows: u32) -> Self {
-        let (slot_of, begun) = (vec![0; rows as usize], vec![0; rows as usize]);
+        let (slot_of, turns) = (vec![0; rows as usize], vec![0; rows as usize]);
         let in_use = vec![0; rows.div_ceil(64) as usize];
-        Self { in_use, slot_of, begun, slots: Vec::new(), free: Vec::new() }
+        Self { in_use, slot_of, turns, slots: Vec::new(), free: Vec::new() }
     }
 
     /// The row, if anything is under way in it.
@@ -221,17 +221,17 @@ impl Rows {
         }
     }
 
-    /// The row's writing begins.
-    pub fn writing_begins(&mut self, row: u32) {
-        let begun = &mut self.begun[row as usize];
-        *begun = begun.wrapping_add(1);
+    /// The row's writing begins, or ends.
+    pub fn writing_turns(&mut self, row: u32) {
+        let turns = &mut self.turns[row as usize];
+        *turns = turns.wrapping_add(1);
     }
 
-    /// Changes when the writing of any of these rows begins.
+    /// Changes when the writing of any of these rows begins or ends.
     pub fn age(&self, rows: std::ops::Range<u32>) -> u32 {
-        self.begun[rows.start as usize..rows.end as usize]
+        self.turns[rows.start as usize..rows.end as usize]
             .iter()
-            .fold(0, |sum, begun| sum.wrapping_add(*begun))
+            .fold(0, |sum, turns| sum.wrapping_add(*turns))
     }
 
     /// The rows in which something is under way.

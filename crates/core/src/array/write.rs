@@ -331,7 +331,7 @@ impl Array {
         }
         self.compute_row(slot);
         let number = self.rows[slot].row;
-        self.rows.writing_begins(number);
+        self.rows.writing_turns(number);
         let (alive, layout) = (self.alive(number), &self.layout);
         let row = &mut self.rows[slot];
         row.phase = Phase::Writing;
@@ -445,6 +445,7 @@ impl Array {
         let (restored, landed) =
             (std::mem::take(&mut self.rows[slot].restore), self.rows[slot].landed);
         let number = self.rows[slot].row;
+        self.rows.writing_turns(number);
         self.rows[slot].turn_over();
         for request in &waiters {
             self.part_done(now, *request);
