@@ -46,7 +46,7 @@ pub struct FitArgs {
     /// Keep figures alone: rate, burstiness, heat; no phases and no order of writes
     #[arg(long)]
     pub stationary: bool,
-    /// Play trace and profile on three drives that collect garbage, and say whether blocked reads,
+    /// Run trace and profile on three drives that collect garbage, and say whether blocked reads,
     /// WAF and p99 lie within 20 % of each other; the profile has it in its head
     #[arg(long)]
     pub check: bool,

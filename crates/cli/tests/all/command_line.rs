@@ -90,7 +90,7 @@ fn a_device_is_shown_with_its_capacities_and_the_source_of_each_number() {
     assert!(!said.contains("(no source)"), "{said}");
     assert_eq!(
         stdout(&manx(&["device", "list"])).lines().filter(|line| !line.starts_with(' ')).count(),
-        9
+        11
     );
 }
 

@@ -231,7 +231,7 @@ impl Sandbox {
 /// A command whose file is not here got so far as to say that.
 fn missing(said: Result<(), String>) -> Result<(), String> {
     match said {
-        Err(why) if why.contains("there is no such file") => Ok(()),
+        Err(why) if why.to_lowercase().contains("no such file") => Ok(()),
         Err(why) => Err(why),
         Ok(()) => Err("it runs: take `elsewhere` away".to_string()),
     }

@@ -143,7 +143,9 @@ fn a_fitted_trace_is_a_workload_without_its_name() {
         "read_percent = 33.35",
         "[[\"16KiB\", 100.0]]",
         "[[\"4KiB\", 100.0]]",
-        "arrival = \"fixed\"",
+        "arrival = \"phases\"",
+        "[workload.rewrites]",
+        "Checked against the trace: no",
         "4000",
     ] {
         assert!(text.contains(piece), "`{piece}` is not in: {text}");
@@ -151,6 +153,8 @@ fn a_fitted_trace_is_a_workload_without_its_name() {
     assert!(!text.contains("secret") && !text.contains("8000") && !text.contains("1281"), "{text}");
     let named = stdout(&manx(&["workload", "fit", &trace, "--name", "ours", "-o", "-"]));
     assert!(named.contains("ours"), "{named}");
+    let figures = stdout(&manx(&["workload", "fit", &trace, "--stationary"]));
+    assert!(figures.contains("arrival = \"fixed\"") && !figures.contains("phases"), "{figures}");
     let run = manx(&[
         "run",
         "quick",

@@ -196,7 +196,8 @@ impl Fitter {
             let split = [&job.block_sizes, own_or(&job.write_block_sizes, &job.block_sizes)];
             job.phases = self.rhythm.phases(split.map(|sizes| means(sizes)));
             if job.phases.is_some() {
-                job.arrival = Arrival::Phases;
+                let JobSpec { peak_to_mean, burst, .. } = JobSpec::default();
+                (job.arrival, job.peak_to_mean, job.burst) = (Arrival::Phases, peak_to_mean, burst);
             }
         }
         let share = self.written.footprint() as f64 / self.heat.footprint().max(1) as f64;
