@@ -6,6 +6,7 @@ mod lab;
 mod library;
 mod plan;
 mod plot;
+mod serve;
 mod sweep;
 mod timeline;
 mod torture;
@@ -18,6 +19,7 @@ pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
+pub use serve::ServeArgs;
 pub use sweep::SweepArgs;
 pub use timeline::TimelineArgs;
 pub use torture::TortureArgs;
@@ -31,7 +33,8 @@ use manx_core::config::{ConfigError, Override, split_parameter};
 use manx_core::units::{Duration, QuantityError};
 use manx_lab::load::read_workload;
 use std::path::PathBuf;
-use trace::{quoted, said, trace_overrides};
+pub(crate) use trace::quoted;
+use trace::{said, trace_overrides};
 
 /// `--version`; `-V` has the first line alone.
 pub const VERSION: &str = concat!(
@@ -76,6 +79,8 @@ pub enum Command {
     Sweep(Box<SweepArgs>),
     /// Cut the power in many small runs, and check every page
     Torture(TortureArgs),
+    /// The model as a block device that programs use: NBD, on the wall clock
+    Serve(Box<ServeArgs>),
     /// A device fitted to measurements of a real drive, its error stated
     Fit(Box<TwinArgs>),
     /// Papers' claims, and the runs that check them

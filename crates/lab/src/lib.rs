@@ -9,7 +9,8 @@
 //! measures a trace without a drive. [`convert`] writes a trace in another format. [`plan`]
 //! calculates what needs no run, [`rating`] searches for what ACT rates a drive. [`measure`] reads
 //! what real drives did, [`twin`] fits a device to it, [`from_fio`] makes workloads of fio's job
-//! files. [`torture`] lets the power fail in many small runs.
+//! files. [`torture`] lets the power fail in many small runs, [`storage`]
+//! makes a drive ready for who submits to it himself.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -40,6 +41,7 @@ pub mod run;
 pub mod save;
 pub mod stamp;
 pub mod state;
+pub mod storage;
 pub mod sweep;
 pub mod table;
 mod threads;

@@ -229,7 +229,7 @@ pub(super) fn said(keys: Vec<TraceKey>) -> impl Iterator<Item = Override> {
 }
 
 /// A TOML string, so that a name such as `1` stays one.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

@@ -19,6 +19,7 @@ mod requests_file;
 mod run;
 mod scenario;
 mod schema;
+mod serve;
 mod sweep;
 mod torture;
 mod trace;
@@ -100,6 +101,7 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
         Command::Plot(_) => plot::run(),
         Command::Sweep(args) => sweep::run(&args, screen),
         Command::Torture(args) => torture::run(&args, screen),
+        Command::Serve(args) => serve::run(&args, screen),
         Command::Fit(args) => fit::run(&args, screen),
         Command::Lab(command) => lab::run(&command, screen),
         Command::Act(command) => act::run(&command, screen),

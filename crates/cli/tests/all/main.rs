@@ -19,6 +19,7 @@ mod report_browser;
 mod robust;
 mod schema;
 mod screens;
+mod serve;
 mod state;
 mod support;
 mod sweep;

@@ -199,6 +199,11 @@ impl Oracle {
         pages.filter(is_lost).map(|(lpn, _)| Lpn(lpn)).collect()
     }
 
+    /// The newest acknowledged version of the page: no read that begins now may bring an older one.
+    pub fn acknowledged(&self, page: u32) -> Option<u32> {
+        self.acknowledged.get(page as usize).copied()
+    }
+
     /// Reads checked.
     pub fn reads_checked(&self) -> u64 {
         self.reads_checked

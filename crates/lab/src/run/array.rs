@@ -5,11 +5,10 @@ use super::{Files, Phase, Played, Preparation, Run, RunError};
 use crate::machine::Stopwatch;
 use crate::prepare::{About, member};
 use crate::replay::Replays;
+use crate::storage::{behind_nvme, spare};
 use manx_core::array::{Array, Failure};
-use manx_core::config::Scenario;
-use manx_core::drive::{Drive, Storage};
+use manx_core::drive::Storage;
 use manx_core::host::{Driver, Job, Oracle};
-use manx_core::nvme::{Attributes, Controller, Options};
 use manx_core::stats::{MachineReport, RunResult};
 use manx_core::units::{Bytes, Instant, SECTOR};
 
@@ -40,12 +39,7 @@ impl Run<'_> {
             drives
                 .push(behind_nvme(&scenario, scenario.drive_config().build(prepared.map, verify)));
         }
-        let spare = || {
-            let scenario = member(scenario, scenario.array.members);
-            let config = scenario.drive_config();
-            behind_nvme(&scenario, config.build(config.empty_map(), verify))
-        };
-        let spare = (!scenario.array.replace_after.is_zero()).then(spare);
+        let spare = (!scenario.array.replace_after.is_zero()).then(|| spare(scenario, verify));
         let mut array = Array::new(&scenario.array, drives, spare, verify, scenario.seed);
         if let Some(spec) = files.timeline() {
             array.keep_timeline(spec);
@@ -76,12 +70,6 @@ impl Run<'_> {
         let played = Played { totals, about, memory, cpu_s: play_cpu_s, completed, flash_ops };
         Ok(self.finish(played, preparation, replays))
     }
-}
-
-/// A member of an array, or its spare, behind NVMe.
-fn behind_nvme(scenario: &Scenario, drive: Drive) -> Controller {
-    let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
-    Controller::new(drive, attributes, Options::default())
 }
 
 /// Warnings of an array: every member that failed, refuses writes or turned read-only, and pages

@@ -1,0 +1,82 @@
+//! The options of `manx serve`.
+
+use super::{time, whole};
+use clap::{Args as ClapArgs, value_parser};
+use manx_core::units::Duration;
+use manx_serve::Speed;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// `manx serve`.
+#[derive(Debug, ClapArgs)]
+pub struct ServeArgs {
+    /// A built-in scenario or the path of a scenario file; its workload is not used
+    #[arg(default_value = "quick", value_name = "SCENARIO")]
+    pub scenario: String,
+    /// The policy [default: the scenario as it is written]
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Override a key of the scenario: device.op=0.2, drive.buffer="64MiB" (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// The root seed of every random stream [default: the scenario's]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
+    pub seed: Option<u64>,
+    /// Another device, whole: a name of `manx device list` or the path of a table
+    #[arg(long, value_name = "NAME|FILE")]
+    pub device: Option<String>,
+    /// Listen on this socket in the file system
+    #[arg(long, value_name = "PATH", required_unless_present = "listen")]
+    pub socket: Option<PathBuf>,
+    /// The socket's mode, in octal
+    #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode,
+        requires = "socket")]
+    pub mode: u32,
+    /// Listen on this address of TCP; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "socket")]
+    pub listen: Option<SocketAddr>,
+    /// Listen on an address that other machines reach: NBD here has neither password nor encryption
+    #[arg(long, requires = "listen")]
+    pub remote: bool,
+    /// The name of the export; a client may leave it out
+    #[arg(long, value_name = "NAME", default_value = "manx")]
+    pub export: String,
+    /// How fast the model's time passes: 0.1 is a drive ten times slower, from 0.0001 to 100
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = speed,
+        allow_negative_numbers = true)]
+    pub speed: Speed,
+    /// End after this time of the wall; without it at Ctrl-C
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, value_parser = time)]
+    pub lasts: Option<Duration>,
+    /// Connections at once; more are closed as they come
+    #[arg(long, value_name = "N", default_value_t = 64, allow_negative_numbers = true,
+        value_parser = value_parser!(u32).range(1..=1024))]
+    pub connections: u32,
+    /// Tell at once when an answer leaves later than this after its time
+    #[arg(long, value_name = "TIME", default_value = "10ms", allow_hyphen_values = true,
+        value_parser = time)]
+    pub late: Duration,
+    /// Look for the next request so long after the last before sleeping, at the cost of a core
+    #[arg(long, value_name = "TIME", default_value = "100us", allow_hyphen_values = true,
+        value_parser = time)]
+    pub spin: Duration,
+    /// Write every command with its latency into FILE as Parquet, for `manx compare --trace FILE`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// At the end one JSON document on stdout; everything else goes to stderr
+    #[arg(long)]
+    pub json: bool,
+    /// Precondition the drive anew instead of taking its state from the cache
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    let speed = text.parse().ok().and_then(Speed::new);
+    speed.ok_or_else(|| "a factor from 0.0001 to 100".to_string())
+}
+
+fn mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| "an octal mode from 0 to 777, such as 660".to_string())
+}

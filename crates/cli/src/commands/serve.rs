@@ -1,0 +1,238 @@
+//! `manx serve`: the model of a scenario as a block device, until Ctrl-C.
+
+use super::progress::Bar;
+use super::{Failure, print, requests_file};
+use crate::args::{ServeArgs, quoted};
+use crate::say::say_line;
+use crate::screen::Screen;
+use crate::signals::{self, STOP};
+use manx_core::config::{ConfigError, Override, Scenario};
+use manx_core::drive::Storage;
+use manx_core::host::Records;
+use manx_core::stats::{Histogram, Percentiles};
+use manx_core::units::Duration;
+use manx_lab::cache::Cache;
+use manx_lab::json::indented;
+use manx_lab::load::Request;
+use manx_lab::run::Sink;
+use manx_lab::storage::{Ready, ready};
+use manx_serve::{
+    Address, Clock, Export, Limits, Listener, Machine, Server, Tally, Transport, Watch,
+};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+use std::time;
+
+/// Serves.
+pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
+    let scenario = scenario(args)?;
+    let sink = args.record.as_deref().map(|file| {
+        let checked = requests_file::check(file).and_then(|()| requests_file::make(file, false));
+        checked.map_err(|why| ConfigError::new(format!("--record {}: {why}", file.display())))
+    });
+    let sink = sink.transpose()?;
+    let address = address(args)?;
+    signals::listen();
+    // Before the drive is prepared: an address that cannot be should not cost minutes.
+    let listener = Listener::bind(&address).map_err(|error| ConfigError::new(error.to_string()))?;
+    let cache = if args.no_cache { None } else { Cache::of_user() };
+    let bar = Bar::new(screen, "preparing the drive", "pages");
+    let mut progress = |done| {
+        bar.show(done, None, "");
+        !STOP.load(Ordering::Relaxed)
+    };
+    let storage = ready(&scenario, cache.as_ref(), &mut progress);
+    bar.clear();
+    match storage? {
+        None => Err(Failure::Interrupted("nothing was served")),
+        Some(Ready::Drive(drive)) => serve(args, &scenario, *drive, &listener, sink),
+        Some(Ready::Array(array)) => serve(args, &scenario, *array, &listener, sink),
+    }
+}
+
+fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
+    let mut overrides = Vec::new();
+    if let Some(device) = &args.device {
+        let value = quoted(device);
+        overrides.push(Override::new("device.name", value, format!("--device {device}")));
+    }
+    if let Some(seed) = args.seed {
+        overrides.push(Override::new("seed", seed.to_string(), format!("--seed {seed}")));
+    }
+    for set in &args.sets {
+        overrides.push(Override::from_set(set)?);
+    }
+    let request = Request::read(&args.scenario, overrides)?;
+    let scenario = match &args.policy {
+        Some(policy) => request.under(policy)?,
+        None => request.plain()?,
+    };
+    let at = |key: &str| ConfigError::new(format!("{key}: a drive that is served has none"));
+    match &scenario {
+        scenario if scenario.recovery.cut_at.is_some() => Err(at("recovery.cut_at").into()),
+        scenario if scenario.workload.act.is_some() => Err(at("workload.act").into()),
+        _ => Ok(scenario),
+    }
+}
+
+fn address(args: &ServeArgs) -> Result<Address, ConfigError> {
+    match (&args.socket, args.listen) {
+        (Some(path), _) => Ok(Address::Unix(path.clone(), args.mode)),
+        (None, Some(address)) if !address.ip().is_loopback() && !args.remote => {
+            Err(ConfigError::new(format!(
+                "--listen {address}: other machines reach it, and there is neither password nor \
+                 encryption: add --remote if that is meant"
+            )))
+        }
+        (None, Some(address)) => Ok(Address::Tcp(address)),
+        (None, None) => Err(ConfigError::new("--socket PATH or --listen ADDRESS:PORT is missing")),
+    }
+}
+
+/// The watch of a command line: a signal or the time ends it.
+struct Terminal {
+    ends: Option<time::Instant>,
+    sink: Option<Box<dyn Sink>>,
+}
+
+impl Watch for Terminal {
+    fn stops(&self) -> bool {
+        STOP.load(Ordering::Relaxed) || self.ends.is_some_and(|ends| time::Instant::now() >= ends)
+    }
+
+    fn tell(&mut self, line: &str) {
+        say_line(line);
+    }
+
+    fn records(&mut self, records: &Records) -> Result<(), String> {
+        self.sink.as_mut().map_or(Ok(()), |sink| sink.take(records))
+    }
+}
+
+fn serve<S: Storage>(
+    args: &ServeArgs,
+    scenario: &Scenario,
+    storage: S,
+    listener: &Listener,
+    sink: Option<Box<dyn Sink>>,
+) -> Result<(), Failure> {
+    let machine = Machine::new(storage);
+    let machine = if sink.is_some() { machine.with_records() } else { machine };
+    let export = Export {
+        name: args.export.clone(),
+        description: format!("{}, a model of {}", scenario.name, scenario.device.name),
+        preferred: machine.page_bytes() as u32,
+    };
+    let of = |time: Duration| time::Duration::from_nanos(time.as_ns());
+    let limits = Limits {
+        connections: args.connections as usize,
+        spin: of(args.spin),
+        late: of(args.late),
+        ..Limits::default()
+    };
+    let ready = format!(
+        "serving {} ({} bytes) at {}\n",
+        export.description,
+        machine.size(),
+        listener.uri()
+    );
+    match args.json {
+        true => say_line(ready.trim_end()),
+        false => print(&ready)?,
+    }
+    tell_service_manager();
+    let lasts = args.lasts.filter(|lasts| lasts.as_ns() > 0);
+    let ends = lasts.and_then(|lasts| time::Instant::now().checked_add(of(lasts)));
+    let mut watch = Terminal { ends, sink };
+    let clock = Clock::start(args.speed);
+    let server = Server::new(machine, clock, listener, Transport::Nbd, export, limits);
+    let mut server = server.map_err(|error| Failure::Work(format!("cannot serve: {error}")))?;
+    let served = server.serve(&mut watch);
+    let finished = watch.sink.as_mut().map_or(Ok(()), |sink| sink.finish());
+    let tally = served.map_err(Failure::Work)?;
+    let report = report(args, scenario, &tally, server.machine());
+    match args.json {
+        true => print(&(indented(&report) + "\n"))?,
+        false => print(&in_words(&tally, server.machine()))?,
+    }
+    finished.map_err(Failure::Work)
+}
+
+/// Readiness for systemd, where it asks: `Type=notify`.
+fn tell_service_manager() {
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    if let Ok(socket) = std::os::unix::net::UnixDatagram::unbound() {
+        // It asked to be told; if it cannot be, it notices itself.
+        let _ = socket.send_to(b"READY=1", path);
+    }
+}
+
+fn report<S: Storage>(
+    args: &ServeArgs,
+    scenario: &Scenario,
+    tally: &Tally,
+    machine: &Machine<S>,
+) -> Value {
+    let drives = (0..machine.storage().drives()).map(|number| machine.storage().drive(number));
+    let operations: u64 = drives.map(|drive| drive.flash().operations().total()).sum();
+    json!({
+        "schema": "manx-serve-1",
+        "scenario": scenario.name,
+        "policy": args.policy,
+        "device": scenario.device.name,
+        "bytes": machine.size(),
+        "speed": args.speed.factor(),
+        "wall_s": tally.wall_ns as f64 / 1e9,
+        "model_s": tally.span.as_s_f64(),
+        "requests": tally.requests(),
+        "errors": tally.errors,
+        "connections": tally.connections,
+        "refused_connections": tally.refused,
+        "faulty_connections": tally.faults,
+        "read": tally.read.summary(tally.span),
+        "write": tally.write.summary(tally.span),
+        "trim": tally.trim.count_summary(),
+        "flush": tally.flush.count_summary(),
+        "lateness_us": lateness(&tally.lateness),
+        "flash_operations": operations,
+        "content_bytes": machine.content().memory_bytes(),
+    })
+}
+
+fn lateness(histogram: &Histogram) -> Value {
+    let Percentiles { p50, p99, p99_9, p99_99, .. } = Percentiles::of(histogram);
+    let max = histogram.max().map(Duration::as_us_f64);
+    json!({ "p50": p50.us, "p99": p99.us, "p99_9": p99_9.us, "p99_99": p99_99.us, "max": max })
+}
+
+fn in_words<S: Storage>(tally: &Tally, machine: &Machine<S>) -> String {
+    let mut text = String::new();
+    let shown = |us: Option<f64>| us.map_or("-".to_string(), |us| format!("{us:.1}"));
+    let mut line = |name: &str, histogram: &Histogram| {
+        let Percentiles { p50, p99, p99_9, .. } = Percentiles::of(histogram);
+        let max = histogram.max().map(Duration::as_us_f64);
+        let [p50, p99, p99_9, max] = [p50.us, p99.us, p99_9.us, max].map(shown);
+        let count = histogram.count();
+        text += &format!("{name:<10} {count:>10} {p50:>10} {p99:>10} {p99_9:>10} {max:>10}\n");
+    };
+    line("reads", &tally.read.histogram);
+    line("writes", &tally.write.histogram);
+    line("trims", &tally.trim.histogram);
+    line("flushes", &tally.flush.histogram);
+    line("lateness", &tally.lateness);
+    let head = format!(
+        "{:<10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
+        "us", "count", "p50", "p99", "p99.9", "max"
+    );
+    let Tally { connections, refused, faults, errors, span, wall_ns, .. } = tally;
+    format!(
+        "{head}{text}{} requests, {errors} errors, {connections} connections ({refused} refused, \
+         {faults} faulty), {:.3} s of the model in {:.3} s, {} bytes of content\n\
+         lateness: from the model's completion to the socket, in wall time; the others are the \
+         model's own time\n",
+        tally.requests(),
+        span.as_s_f64(),
+        *wall_ns as f64 / 1e9,
+        machine.content().memory_bytes(),
+    )
+}

@@ -1,0 +1,170 @@
+//! The bytes that go through one connection.
+
+use crate::front::{Desk, Done, Fault, Session};
+use crate::listen::Stream;
+use std::io::{ErrorKind, Read, Write};
+use std::time;
+
+/// Requests of one connection under way at once; more wait in its socket.
+const DEEPEST: u32 = 1024;
+
+/// Bytes of answers that a client leaves unread before it is heard no more.
+const UNREAD: usize = 64 << 20;
+
+/// A client.
+pub(crate) struct Connection {
+    pub(crate) stream: Stream,
+    session: Box<dyn Session>,
+    /// Bytes of a message that is not whole, or that waits for room.
+    input: Vec<u8>,
+    out: Vec<u8>,
+    sent: usize,
+    pub(crate) under_way: u32,
+    since: time::Instant,
+    /// What epoll watches for: room to write too.
+    pub(crate) awaits_room: bool,
+    /// Its socket is not read until answers have gone.
+    pub(crate) is_deaf: bool,
+    /// It is not watched for bytes.
+    pub(crate) was_deaf: bool,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: Stream, session: Box<dyn Session>) -> Self {
+        Self {
+            stream,
+            session,
+            input: Vec::new(),
+            out: Vec::new(),
+            sent: 0,
+            under_way: 0,
+            since: time::Instant::now(),
+            awaits_room: false,
+            is_deaf: false,
+            was_deaf: false,
+        }
+    }
+
+    /// The client is met with what the protocol begins with.
+    pub(crate) fn greet(&mut self, desk: &mut dyn Desk) -> Result<(), Fault> {
+        self.session.receive(&[], &mut self.out, desk).map(drop)
+    }
+
+    /// Reads what came, up to `scratch`, and acts on it. True when there may be more.
+    pub(crate) fn receive(
+        &mut self,
+        scratch: &mut [u8],
+        desk: &mut CountingDesk<'_>,
+    ) -> Result<bool, Fault> {
+        let read = match self.stream.read(scratch) {
+            Ok(0) => return Err(Fault::Closed),
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
+            Err(_) => return Err(Fault::Closed),
+        };
+        if self.input.is_empty() {
+            let taken = self.act(&scratch[..read], desk)?;
+            self.input.extend_from_slice(&scratch[taken..read]);
+        } else {
+            self.input.extend_from_slice(&scratch[..read]);
+            self.go_on(desk)?;
+        }
+        Ok(read == scratch.len())
+    }
+
+    /// Acts on what was left when there was no room for more.
+    pub(crate) fn go_on(&mut self, desk: &mut CountingDesk<'_>) -> Result<(), Fault> {
+        let input = std::mem::take(&mut self.input);
+        let taken = self.act(&input, desk);
+        self.input = input;
+        self.input.drain(..taken?);
+        if self.input.is_empty() && self.input.capacity() > 1 << 20 {
+            self.input = Vec::new();
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, bytes: &[u8], desk: &mut CountingDesk<'_>) -> Result<usize, Fault> {
+        let mut taken = 0;
+        loop {
+            self.is_deaf = self.is_full();
+            if self.is_deaf {
+                return Ok(taken);
+            }
+            desk.submitted = 0;
+            let message = self.session.receive(&bytes[taken..], &mut self.out, desk)?;
+            self.under_way += desk.submitted;
+            taken += message;
+            if message == 0 {
+                return Ok(taken);
+            }
+        }
+    }
+
+    /// No more requests are taken from it for now.
+    pub(crate) fn is_full(&self) -> bool {
+        self.under_way >= DEEPEST || self.out.len() - self.sent > UNREAD
+    }
+
+    pub(crate) fn done(&mut self, done: &Done, data: &dyn Fn(&mut Vec<u8>)) {
+        self.under_way -= 1;
+        self.session.done(done, &mut self.out, data);
+    }
+
+    /// Sends what there is; false when the client is gone.
+    pub(crate) fn send(&mut self) -> bool {
+        while self.sent < self.out.len() {
+            match self.stream.write(&self.out[self.sent..]) {
+                Ok(0) => return false,
+                Ok(sent) => self.sent += sent,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+        }
+        if self.sent == self.out.len() {
+            self.sent = 0;
+            self.out.clear();
+            if self.out.capacity() > 4 << 20 {
+                self.out = Vec::new();
+            }
+        }
+        true
+    }
+
+    /// There are bytes that the socket did not take.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.sent < self.out.len()
+    }
+
+    /// The client has not finished its negotiation in `seconds`.
+    pub(crate) fn is_slow(&self, seconds: u64) -> bool {
+        !self.session.is_settled() && self.since.elapsed().as_secs() >= seconds
+    }
+}
+
+/// A desk that counts what is handed in.
+pub(crate) struct CountingDesk<'a> {
+    pub(crate) desk: &'a mut dyn Desk,
+    pub(crate) submitted: u32,
+}
+
+impl Desk for CountingDesk<'_> {
+    fn size(&self) -> u64 {
+        self.desk.size()
+    }
+
+    fn submit(&mut self, ask: crate::front::Ask, data: &[u8]) {
+        self.submitted += 1;
+        self.desk.submit(ask, data);
+    }
+
+    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<crate::front::Stretch> {
+        self.desk.stretches(offset, length, most)
+    }
+
+    fn zeros_are_fast(&self) -> bool {
+        self.desk.zeros_are_fast()
+    }
+}

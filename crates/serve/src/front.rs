@@ -1,0 +1,125 @@
+//! The seam between the protocols and the model.
+//!
+//! A front-end is a [`Session`] for each connection: bytes of the client come in, requests go to
+//! the [`Desk`], and what was done comes back as a value. A new transport is a folder and a line
+//! of [`Transport`].
+
+use crate::nbd;
+use manx_core::drive::Status;
+
+/// What a client may ask of a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes out.
+    Read,
+    /// Bytes in.
+    Write,
+    /// Zeros in; the drive may deallocate what lies there where that reads as zeros.
+    Zero {
+        /// It may.
+        may_deallocate: bool,
+    },
+    /// The bytes are wanted no more.
+    Trim,
+    /// Everything that was acknowledged is to be durable.
+    Flush,
+}
+
+/// A request of a client; offsets and lengths are bytes, whole sectors of 512.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The session's own name for it.
+    pub cookie: u64,
+    /// Its kind.
+    pub kind: Kind,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes; 0 for a flush.
+    pub length: u64,
+    /// Acknowledged when it is durable, not before.
+    pub fua: bool,
+}
+
+/// A request that is done.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// The request.
+    pub ask: Ask,
+    /// How it ended.
+    pub status: Status,
+}
+
+/// A stretch of the device, by what is known of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Bytes.
+    pub length: u64,
+    /// A client wrote bytes there; otherwise it reads as zeros.
+    pub has_bytes: bool,
+}
+
+/// Where a session hands in requests.
+pub trait Desk {
+    /// Bytes of the device.
+    fn size(&self) -> u64;
+    /// Hands in a request that lies within the device, with the bytes of a write.
+    fn submit(&mut self, ask: Ask, data: &[u8]);
+    /// Stretches of a range, at least one, up to `most`; they may end before it does.
+    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch>;
+    /// Whether zeros can be had by deallocating.
+    fn zeros_are_fast(&self) -> bool;
+}
+
+/// Why a connection ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The client said good-bye.
+    Closed,
+    /// It broke the protocol.
+    Protocol(String),
+}
+
+/// One connection of a protocol.
+pub trait Session {
+    /// Takes at most one message of the client from the front of `bytes`, answers into `out`;
+    /// returns how many bytes it took, 0 when the message is not whole yet.
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        desk: &mut dyn Desk,
+    ) -> Result<usize, Fault>;
+
+    /// Answers a request that is done; `data` appends the bytes of a read.
+    fn done(&mut self, done: &Done, out: &mut Vec<u8>, data: &dyn Fn(&mut Vec<u8>));
+
+    /// The client has come so far that it may stay silent.
+    fn is_settled(&self) -> bool;
+}
+
+/// The device as a protocol shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// Its name; a client may also leave it out.
+    pub name: String,
+    /// Words for who lists it.
+    pub description: String,
+    /// The best size of a request: a page of the map.
+    pub preferred: u32,
+}
+
+/// The protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Network block device.
+    Nbd,
+}
+
+impl Transport {
+    /// A session of that protocol.
+    pub fn session(self, export: &Export) -> Box<dyn Session> {
+        match self {
+            Transport::Nbd => Box::new(nbd::Nbd::new(export.clone())),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The model as a block device: real clients, real data, the wall clock.
+//!
+//! One thread owns the model, a drive or an array, and is told the wall clock as its time. A
+//! front-end speaks a protocol with its clients: it asks through a [`Desk`] and gets back what was
+//! done. It knows nothing of the model, and the model nothing of it.
+//!
+//! Reading order: [`Clock`] turns wall time into the model's; [`Content`] keeps the bytes of each
+//! version of a page; [`Machine`] puts both around the model; `front` is the seam to the
+//! protocols, each a folder ([`nbd`]) and a line in [`Transport`]; `listen` has the sockets,
+//! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
+//! the loop over all of them; [`Tally`] is what it tells at its end.
+
+mod clock;
+mod connection;
+mod content;
+mod front;
+mod listen;
+mod machine;
+pub mod nbd;
+mod pause;
+mod server;
+mod tally;
+
+pub use clock::{Clock, Speed};
+pub use content::Content;
+pub use front::{Ask, Desk, Done, Export, Fault, Kind, Session, Stretch, Transport};
+pub use listen::{Address, ListenError, Listener};
+pub use machine::Machine;
+pub use server::{Limits, Server, Watch};
+pub use tally::Tally;

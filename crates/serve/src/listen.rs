@@ -1,0 +1,158 @@
+//! Addresses, and the sockets that listen on them.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// An address to listen on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A socket in the file system, and its mode.
+    Unix(PathBuf, u32),
+    /// An address and a port of TCP.
+    Tcp(SocketAddr),
+}
+
+/// Why nothing listens there, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenError(String);
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ListenError {}
+
+/// A socket that listens; a socket in the file system goes with it.
+#[derive(Debug)]
+pub enum Listener {
+    /// In the file system.
+    Unix(UnixListener, PathBuf),
+    /// Of TCP.
+    Tcp(TcpListener),
+}
+
+/// A connection's socket.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Listener {
+    /// Listens; a socket that a dead server left is taken away first.
+    pub fn bind(address: &Address) -> Result<Self, ListenError> {
+        match address {
+            Address::Unix(path, mode) => unix(path, *mode),
+            Address::Tcp(address) => TcpListener::bind(address)
+                .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+                .map(Listener::Tcp)
+                .map_err(|error| ListenError(format!("cannot listen on {address}: {error}"))),
+        }
+    }
+
+    /// The address as an NBD client writes it; the port is the one that was given.
+    pub fn uri(&self) -> String {
+        match self {
+            Listener::Unix(_, path) => format!("nbd+unix:///?socket={}", path.display()),
+            Listener::Tcp(listener) => match listener.local_addr() {
+                Ok(address) => format!("nbd://{address}"),
+                Err(_) => "nbd://".to_string(),
+            },
+        }
+    }
+
+    /// A connection, if one waits.
+    pub(crate) fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Listener::Unix(listener, _) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(true)?;
+                Ok(Stream::Unix(stream))
+            }
+            Listener::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(true)?;
+                stream.set_nodelay(true)?;
+                Ok(Stream::Tcp(stream))
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Listener::Unix(_, path) = self {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn unix(path: &Path, mode: u32) -> Result<Listener, ListenError> {
+    let shown = path.display();
+    let refused = |error: io::Error| ListenError(format!("cannot listen on {shown}: {error}"));
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(refused(error)),
+        Ok(there) if !there.file_type().is_socket() => {
+            return Err(ListenError(format!("{shown}: a file is there that is no socket")));
+        }
+        Ok(_) if UnixStream::connect(path).is_ok() => {
+            return Err(ListenError(format!("{shown}: another server listens there")));
+        }
+        Ok(_) => std::fs::remove_file(path).map_err(refused)?,
+    }
+    let listener = UnixListener::bind(path).map_err(refused)?;
+    let listener = Listener::Unix(listener, path.to_path_buf());
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(refused)?;
+    if let Listener::Unix(socket, _) = &listener {
+        socket.set_nonblocking(true).map_err(refused)?;
+    }
+    Ok(listener)
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Listener::Unix(listener, _) => listener.as_fd(),
+            Listener::Tcp(listener) => listener.as_fd(),
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Stream::Unix(stream) => stream.as_fd(),
+            Stream::Tcp(stream) => stream.as_fd(),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.read(buffer),
+            Stream::Tcp(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.write(buffer),
+            Stream::Tcp(stream) => stream.write(buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,419 @@
+//! The model with its content: requests with bytes go in, and come out done.
+//!
+//! Every read is checked as it goes by: the integrity oracle gives each write its versions and
+//! looks at each version that a read brings. A mismatch, which would be a fault of Manx, is an
+//! error to the client and never wrong bytes.
+
+use crate::content::Content;
+use crate::front::{Ask, Done, Kind, Stretch};
+use manx_core::drive::{Command, Completion, Op, Status, Storage};
+use manx_core::host::{Oracle, Record, Records};
+use manx_core::sim::Slab;
+use manx_core::units::{Instant, Lba, SECTOR};
+use std::collections::{BTreeSet, VecDeque};
+
+/// Bytes of one command at most: a longer request is several.
+const LONGEST: u64 = 4 << 20;
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    owner: u64,
+    ask: Ask,
+    came: Instant,
+    left: u32,
+    status: Status,
+    /// A flush follows its other commands.
+    is_flushed_after: bool,
+}
+
+/// A command of a request.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    open: u32,
+    at: Instant,
+    op: Op,
+    lba: u64,
+    sectors: u32,
+    /// Reads are numbered in their order.
+    sequence: u64,
+}
+
+/// Versions that a command of a read brought.
+#[derive(Debug)]
+struct Gathered {
+    open: u32,
+    lba: u64,
+    sequence: u64,
+    versions: Box<[u32]>,
+}
+
+/// A request that is done, for its owner.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The connection that asked.
+    pub owner: u64,
+    /// The request and how it ended.
+    pub done: Done,
+    /// When it came.
+    pub came: Instant,
+    /// When the model completed it.
+    pub at: Instant,
+    /// Versions of a read, for each page that it touches.
+    versions: Vec<u32>,
+}
+
+/// A drive or an array that holds data.
+pub struct Machine<S: Storage> {
+    storage: S,
+    oracle: Oracle,
+    content: Content,
+    page_sectors: u64,
+    open: Slab<Open>,
+    parts: Slab<Part>,
+    /// Reads under way, by number: versions that one of them may bring are kept.
+    reads: BTreeSet<u64>,
+    next_read: u64,
+    /// Pages whose older versions go when all reads below a number are done.
+    overtaken: VecDeque<(u64, u32, u32)>,
+    /// Versions that the commands of reads have brought, until the last of a request's is done.
+    gathered: Vec<Gathered>,
+    /// Numbers of the read that was handed out last: its versions are still wanted.
+    handed: Vec<u64>,
+    records: Option<Records>,
+    /// Everything before this instant has been done.
+    done_until: Instant,
+}
+
+impl<S: Storage> Machine<S> {
+    /// A machine around `storage`, which carries content.
+    pub fn new(storage: S) -> Self {
+        let page_sectors = storage.page_sectors();
+        let pages = (storage.sectors() / u64::from(page_sectors)) as u32;
+        Self {
+            oracle: Oracle::new(&storage),
+            content: Content::new(pages, page_sectors, |page| storage.holds(page)),
+            page_sectors: u64::from(page_sectors),
+            storage,
+            open: Slab::default(),
+            parts: Slab::default(),
+            reads: BTreeSet::new(),
+            next_read: 0,
+            overtaken: VecDeque::new(),
+            gathered: Vec::new(),
+            handed: Vec::new(),
+            records: None,
+            done_until: Instant::START,
+        }
+    }
+
+    /// Keeps a record of every command.
+    pub fn with_records(self) -> Self {
+        Self { records: Some(Records::default()), ..self }
+    }
+
+    /// Records since this was last asked, if they are kept.
+    pub fn take_records(&mut self) -> Option<Records> {
+        self.records.as_mut().map(std::mem::take)
+    }
+
+    /// Records that wait to be taken.
+    pub fn records(&self) -> usize {
+        self.records.as_ref().map_or(0, |records| records.requests.len())
+    }
+
+    /// Everything before this instant has been done.
+    pub fn done_until(&self) -> Instant {
+        self.done_until
+    }
+
+    /// The model.
+    pub fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    /// The bytes.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Reads that brought what they may not, in words.
+    pub fn first_mismatch(&self) -> Option<&str> {
+        self.oracle.first_mismatch()
+    }
+
+    /// Bytes of the device: whole pages.
+    pub fn size(&self) -> u64 {
+        self.storage.sectors() / self.page_sectors * self.page_sectors * SECTOR
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_sectors * SECTOR
+    }
+
+    /// Requests under way.
+    pub fn under_way(&self) -> usize {
+        self.open.len()
+    }
+
+    /// When the model does something next.
+    pub fn next_event_at(&self) -> Instant {
+        self.storage.next_event_at()
+    }
+
+    /// Whether zeros can be had by deallocating.
+    pub fn zeros_are_fast(&self) -> bool {
+        !self.storage.keeps_deallocated()
+    }
+
+    /// Hands in a request of `owner` at `now`, before which everything has been done.
+    pub fn submit(&mut self, now: Instant, owner: u64, ask: Ask, data: &[u8]) {
+        let deallocates = match ask.kind {
+            Kind::Trim => true,
+            Kind::Zero { may_deallocate } => may_deallocate && self.zeros_are_fast(),
+            _ => false,
+        };
+        let is_flushed_after = ask.fua && deallocates;
+        let open = self.open.insert(Open {
+            owner,
+            ask,
+            came: now,
+            left: 1,
+            status: Status::Success,
+            is_flushed_after,
+        });
+        let (offset, end) = (ask.offset, ask.offset + ask.length);
+        match ask.kind {
+            Kind::Flush => self.begin(now, open, Op::Flush, 0, 0, None),
+            Kind::Read => self.each(now, open, Op::Read, offset..end, None),
+            Kind::Write => self.each(now, open, Op::Write, offset..end, Some(data)),
+            Kind::Trim => self.begin(now, open, Op::Trim, offset, ask.length, None),
+            Kind::Zero { .. } if deallocates => {
+                let page = self.page_bytes();
+                let (first, last) = (offset.next_multiple_of(page), end / page * page);
+                if first >= last {
+                    self.each(now, open, Op::Write, offset..end, None);
+                } else {
+                    self.each(now, open, Op::Write, offset..first, None);
+                    self.begin(now, open, Op::Trim, first, last - first, None);
+                    self.each(now, open, Op::Write, last..end, None);
+                }
+            }
+            Kind::Zero { .. } => self.each(now, open, Op::Write, offset..end, None),
+        }
+        // The one that the request itself stood for; the model completes nothing before it is
+        // advanced.
+        self.open[open].left -= 1;
+    }
+
+    /// Commands for a range.
+    fn each(
+        &mut self,
+        now: Instant,
+        open: u32,
+        op: Op,
+        range: std::ops::Range<u64>,
+        data: Option<&[u8]>,
+    ) {
+        let mut at = range.start;
+        while at < range.end {
+            let length = (LONGEST - at % self.page_bytes()).min(range.end - at);
+            let from = (at - range.start) as usize;
+            let part = data.map(|data| &data[from..from + length as usize]);
+            self.begin(now, open, op, at, length, part);
+            at += length;
+        }
+    }
+
+    fn begin(
+        &mut self,
+        now: Instant,
+        open: u32,
+        op: Op,
+        offset: u64,
+        length: u64,
+        data: Option<&[u8]>,
+    ) {
+        let (lba, sectors) = (offset / SECTOR, (length / SECTOR) as u32);
+        let sequence = self.next_read;
+        if op == Op::Read {
+            self.next_read += 1;
+            self.reads.insert(sequence);
+        }
+        let id = self.parts.insert(Part { open, at: now, op, lba, sectors, sequence });
+        self.open[open].left += 1;
+        let fua = op == Op::Write && self.open[open].ask.fua;
+        let command = Command { fua, ..Command::new(id, op, Lba(lba), sectors) };
+        match op {
+            Op::Write => self.put(offset, length, data),
+            Op::Trim if self.zeros_are_fast() => self.deallocate(offset, length),
+            _ => {}
+        }
+        let command = self.oracle.submit(command);
+        self.storage.submit(now, command);
+    }
+
+    /// The range as pages: each with its first byte in the page and its bytes.
+    fn pages(
+        &self,
+        offset: u64,
+        length: u64,
+    ) -> impl Iterator<Item = (u32, usize, usize)> + use<S> {
+        let (page, end) = (self.page_bytes(), offset + length);
+        (offset / page..end.div_ceil(page)).map(move |number| {
+            let (from, to) = (offset.max(number * page), end.min((number + 1) * page));
+            (number as u32, (from - number * page) as usize, (to - from) as usize)
+        })
+    }
+
+    fn put(&mut self, offset: u64, length: u64, data: Option<&[u8]>) {
+        let mut rest = data;
+        for (page, from, length) in self.pages(offset, length) {
+            let part = rest.map(|data| data.split_at(length));
+            self.content.write(page, from, length, part.map(|(part, _)| part));
+            rest = part.map(|(_, rest)| rest);
+        }
+    }
+
+    fn deallocate(&mut self, offset: u64, length: u64) {
+        let whole = self.page_bytes() as usize;
+        for (page, _, length) in self.pages(offset, length) {
+            if length == whole {
+                self.content.deallocate(page);
+            }
+        }
+    }
+
+    /// Does what is due before `limit`, up to the first request that is done.
+    pub fn advance_before(&mut self, limit: Instant) -> Option<Finished> {
+        if !self.handed.is_empty() {
+            for read in std::mem::take(&mut self.handed) {
+                self.reads.remove(&read);
+            }
+            self.forget();
+        }
+        loop {
+            let Some(completion) = self.storage.advance_before(limit) else {
+                self.done_until = self.done_until.max(limit);
+                return None;
+            };
+            if let Some(finished) = self.complete(completion) {
+                return Some(finished);
+            }
+        }
+    }
+
+    fn complete(&mut self, completion: Completion) -> Option<Finished> {
+        let before = self.oracle.mismatches();
+        self.oracle.complete(&completion);
+        let part = self.parts[completion.id];
+        self.parts.release(completion.id);
+        self.record(&part, &completion);
+        let open = &mut self.open[part.open];
+        open.left -= 1;
+        if completion.status != Status::Success {
+            open.status = completion.status;
+        } else if self.oracle.mismatches() > before {
+            open.status = Status::UnrecoveredRead;
+        }
+        match part.op {
+            Op::Read => {
+                let Part { open, lba, sequence, .. } = part;
+                let versions = completion.payload.unwrap_or_default();
+                self.gathered.push(Gathered { open, lba, sequence, versions });
+            }
+            Op::Write | Op::Trim => self.overtake(&part, completion.status),
+            Op::Flush => {}
+        }
+        let Open { owner, ask, came, left, status, is_flushed_after } = self.open[part.open];
+        if left > 0 {
+            return None;
+        }
+        if is_flushed_after {
+            self.open[part.open].is_flushed_after = false;
+            self.begin(completion.at, part.open, Op::Flush, 0, 0, None);
+            return None;
+        }
+        let versions = if ask.kind == Kind::Read { self.gather(part.open) } else { Vec::new() };
+        self.open.release(part.open);
+        Some(Finished { owner, done: Done { ask, status }, came, at: completion.at, versions })
+    }
+
+    /// Versions of all commands of a read, in the order of their pages. A page that two commands
+    /// share cannot be: a command ends with a page, but for the last.
+    fn gather(&mut self, open: u32) -> Vec<u32> {
+        let mut own: Vec<_> = self.gathered.extract_if(.., |part| part.open == open).collect();
+        own.sort_by_key(|part| part.lba);
+        self.handed.extend(own.iter().map(|part| part.sequence));
+        own.into_iter().flat_map(|part| part.versions.into_vec()).collect()
+    }
+
+    /// A write was acknowledged: from now on no read may bring what it overtook.
+    fn overtake(&mut self, part: &Part, status: Status) {
+        if status != Status::Success {
+            return;
+        }
+        let (offset, length) = (part.lba * SECTOR, u64::from(part.sectors) * SECTOR);
+        let (sequence, has_reads) = (self.next_read, !self.reads.is_empty());
+        for (page, _, _) in self.pages(offset, length) {
+            let Some(acknowledged) = self.oracle.acknowledged(page) else { continue };
+            match has_reads {
+                true => self.overtaken.push_back((sequence, page, acknowledged)),
+                false => self.content.forget_below(page, acknowledged),
+            }
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        let oldest = self.reads.first().copied().unwrap_or(u64::MAX);
+        while let Some((sequence, page, version)) = self.overtaken.front().copied()
+            && sequence <= oldest
+        {
+            self.content.forget_below(page, version);
+            self.overtaken.pop_front();
+        }
+    }
+
+    /// Appends the bytes of a read that was the last to be handed out.
+    pub fn data(&self, finished: &Finished, out: &mut Vec<u8>) {
+        let Ask { offset, length, .. } = finished.done.ask;
+        for ((page, from, length), version) in self.pages(offset, length).zip(&finished.versions) {
+            self.content.read(page, *version, from, length, out);
+        }
+    }
+
+    /// Stretches of a range: where a client wrote bytes, and where it reads as zeros.
+    pub fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+        let mut all: Vec<Stretch> = Vec::new();
+        for (page, _, length) in self.pages(offset, length) {
+            let (length, has_bytes) = (length as u64, self.content.has_bytes(page));
+            let is_full = all.len() == most;
+            match all.last_mut() {
+                Some(last) if last.has_bytes == has_bytes => last.length += length,
+                _ if is_full => break,
+                _ => all.push(Stretch { length, has_bytes }),
+            }
+        }
+        all
+    }
+
+    fn record(&mut self, part: &Part, completion: &Completion) {
+        let Some(records) = &mut self.records else { return };
+        records.requests.push(Record {
+            at: part.at,
+            latency: completion.at.since(part.at),
+            op: part.op,
+            lba: Lba(part.lba),
+            sectors: part.sectors,
+            job: 0,
+            status: completion.status,
+            gc_blocked: completion.gc_blocked,
+            counted: true,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! The negotiation: flags, then options until one of them begins the transmission.
+
+use super::wire::{
+    ALLOCATION, FIXED_NEWSTYLE, INIT_MAGIC, NO_ZEROES, OPTION_MAGIC, Put, REPLY_MAGIC,
+    TRANSMISSION_FLAGS, be16, be32, be64, info, option, reply,
+};
+use super::{MAX_PAYLOAD, Nbd, Phase};
+use crate::front::Fault;
+use manx_core::units::SECTOR;
+
+/// Longest option that is read; names have at most 4096 bytes.
+const LONGEST: u32 = 64 << 10;
+
+/// The one kind of metadata.
+const CONTEXT: &[u8] = b"base:allocation";
+
+fn broken<T>(why: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault::Protocol(why.into()))
+}
+
+impl Nbd {
+    pub(super) fn greet(&mut self, out: &mut Vec<u8>) {
+        out.put64(INIT_MAGIC);
+        out.put64(OPTION_MAGIC);
+        out.put16(FIXED_NEWSTYLE | NO_ZEROES);
+        self.phase = Phase::Flags;
+    }
+
+    pub(super) fn take_flags(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
+        if bytes.len() < 4 {
+            return Ok(0);
+        }
+        let flags = be32(bytes, 0);
+        if flags & !u32::from(FIXED_NEWSTYLE | NO_ZEROES) != 0 {
+            return broken(format!("unknown client flags {flags:#x}"));
+        }
+        if flags & u32::from(FIXED_NEWSTYLE) == 0 {
+            return broken("the client speaks no fixed newstyle negotiation");
+        }
+        self.no_zeroes = flags & u32::from(NO_ZEROES) != 0;
+        self.phase = Phase::Options;
+        Ok(4)
+    }
+
+    pub(super) fn take_option(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        size: u64,
+    ) -> Result<usize, Fault> {
+        if bytes.len() < 16 {
+            return Ok(0);
+        }
+        if be64(bytes, 0) != OPTION_MAGIC {
+            return broken("an option without its magic number");
+        }
+        let (option, length) = (be32(bytes, 8), be32(bytes, 12));
+        if length > LONGEST {
+            return broken(format!("option {option} with {length} bytes, at most {LONGEST}"));
+        }
+        let end = 16 + length as usize;
+        if bytes.len() < end {
+            return Ok(0);
+        }
+        self.answer_option(option, &bytes[16..end], out, size)?;
+        Ok(end)
+    }
+
+    fn answer_option(
+        &mut self,
+        option: u32,
+        data: &[u8],
+        out: &mut Vec<u8>,
+        size: u64,
+    ) -> Result<(), Fault> {
+        match option {
+            option::EXPORT_NAME => {
+                if !self.is_named(data) {
+                    // The protocol has no answer to a wrong name here but the end.
+                    return broken("an unknown export");
+                }
+                out.put64(size);
+                out.put16(TRANSMISSION_FLAGS);
+                if !self.no_zeroes {
+                    out.resize(out.len() + 124, 0);
+                }
+                self.phase = Phase::Transmission;
+            }
+            option::ABORT => return Err(Fault::Closed),
+            option::LIST if data.is_empty() => {
+                let mut server = Vec::new();
+                server.put32(self.export.name.len() as u32);
+                server.extend_from_slice(self.export.name.as_bytes());
+                server.extend_from_slice(self.export.description.as_bytes());
+                answer(out, option, reply::SERVER, &server);
+                answer(out, option, reply::ACK, &[]);
+            }
+            option::LIST => refuse(out, option, reply::INVALID, "LIST has no data"),
+            option::INFO | option::GO => self.go(option, data, out, size),
+            option::STRUCTURED_REPLY if data.is_empty() => {
+                self.structured = true;
+                answer(out, option, reply::ACK, &[]);
+            }
+            option::STRUCTURED_REPLY => {
+                refuse(out, option, reply::INVALID, "STRUCTURED_REPLY has no data");
+            }
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => {
+                self.contexts(option, data, out);
+            }
+            _ => refuse(out, option, reply::UNSUPPORTED, "an option that is not spoken here"),
+        }
+        Ok(())
+    }
+
+    fn is_named(&self, name: &[u8]) -> bool {
+        name.is_empty() || name == self.export.name.as_bytes()
+    }
+
+    fn go(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>, size: u64) {
+        let Some((name, rest)) = take_name(data) else {
+            return refuse(out, option, reply::INVALID, "a name that is longer than the option");
+        };
+        let asked = rest.get(..2).map(|count| usize::from(be16(count, 0)));
+        let Some(asked) = asked.filter(|count| rest.len() == 2 + 2 * count) else {
+            return refuse(out, option, reply::INVALID, "the list of items has another length");
+        };
+        if !self.is_named(name) {
+            return refuse(out, option, reply::UNKNOWN, "there is no such export");
+        }
+        let asks_for = |item| (0..asked).any(|at| be16(rest, 2 + 2 * at) == item);
+        let mut item = Vec::new();
+        item.put16(info::EXPORT);
+        item.put64(size);
+        item.put16(TRANSMISSION_FLAGS);
+        answer(out, option, reply::INFO, &item);
+        for (number, text) in
+            [(info::NAME, &self.export.name), (info::DESCRIPTION, &self.export.description)]
+        {
+            if asks_for(number) {
+                item.clear();
+                item.put16(number);
+                item.extend_from_slice(text.as_bytes());
+                answer(out, option, reply::INFO, &item);
+            }
+        }
+        if asks_for(info::BLOCK_SIZE) {
+            item.clear();
+            item.put16(info::BLOCK_SIZE);
+            item.put32(SECTOR as u32);
+            item.put32(self.export.preferred);
+            item.put32(MAX_PAYLOAD);
+            answer(out, option, reply::INFO, &item);
+        }
+        answer(out, option, reply::ACK, &[]);
+        if option == option::GO {
+            self.phase = Phase::Transmission;
+        }
+    }
+
+    /// Metadata contexts: there is one, `base:allocation`.
+    fn contexts(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) {
+        let sets = option == option::SET_META_CONTEXT;
+        if sets && !self.structured {
+            return refuse(out, option, reply::INVALID, "structured replies come first");
+        }
+        let Some((name, queries)) = take_name(data).and_then(|(name, rest)| {
+            let (count, mut rest) = rest.split_at_checked(4)?;
+            let mut queries = Vec::new();
+            for _ in 0..be32(count, 0) {
+                let (query, after) = take_name(rest)?;
+                queries.push(query);
+                rest = after;
+            }
+            rest.is_empty().then_some((name, queries))
+        }) else {
+            return refuse(out, option, reply::INVALID, "the queries have another length");
+        };
+        if sets {
+            self.allocation = false;
+        }
+        if !self.is_named(name) {
+            return refuse(out, option, reply::UNKNOWN, "there is no such export");
+        }
+        let wanted = match sets {
+            true => queries.contains(&CONTEXT),
+            false => {
+                queries.is_empty()
+                    || queries.iter().any(|query| [b"base:", CONTEXT].contains(query))
+            }
+        };
+        if wanted {
+            let mut context = Vec::new();
+            context.put32(if sets { ALLOCATION } else { 0 });
+            context.extend_from_slice(CONTEXT);
+            answer(out, option, reply::META_CONTEXT, &context);
+            self.allocation |= sets;
+        }
+        answer(out, option, reply::ACK, &[]);
+    }
+}
+
+/// A length of 32 bits and as many bytes, and what follows.
+fn take_name(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = data.split_at_checked(4)?;
+    rest.split_at_checked(be32(length, 0) as usize)
+}
+
+fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {
+    out.put64(REPLY_MAGIC);
+    out.put32(option);
+    out.put32(kind);
+    out.put32(data.len() as u32);
+    out.extend_from_slice(data);
+}
+
+fn refuse(out: &mut Vec<u8>, option: u32, kind: u32, why: &str) {
+    answer(out, option, kind, why.as_bytes());
+}

@@ -1,0 +1,384 @@
+//! The loop: sockets, the model, and the clock, in one thread.
+//!
+//! Each turn does what the model owes up to now, gives the answers to their connections, and waits
+//! for the next of both: the model's next event and a client's next bytes. Where nothing is asked,
+//! the model is left behind and caught up with when the next request comes: its state is a function
+//! of what was asked and when, and not of how often it was looked at.
+
+use crate::clock::Clock;
+use crate::connection::{Connection, CountingDesk};
+use crate::front::{Ask, Desk, Export, Fault, Stretch, Transport};
+use crate::listen::Listener;
+use crate::machine::{Finished, Machine};
+use crate::pause::Pause;
+use crate::tally::Tally;
+use manx_core::drive::{Status, Storage};
+use manx_core::host::Records;
+use manx_core::units::Instant;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::time;
+
+/// The number under which the listening socket is watched.
+const LISTENER: u64 = 0;
+
+/// Bytes read from a socket in one call.
+const SCRATCH: usize = 256 << 10;
+
+/// Records kept before they are handed on.
+const RECORDS: usize = 4096;
+
+/// Bounds of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once; more are closed as they come.
+    pub connections: usize,
+    /// Seconds for a client's negotiation.
+    pub negotiation_s: u64,
+    /// Wall time in which a server that has just worked looks for more without sleeping.
+    pub spin: time::Duration,
+    /// Lateness that is told at once.
+    pub late: time::Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 64,
+            negotiation_s: 10,
+            spin: time::Duration::from_micros(100),
+            late: time::Duration::from_millis(10),
+        }
+    }
+}
+
+/// Who is told of what happens, and says when it is to end.
+pub trait Watch {
+    /// The server is to end.
+    fn stops(&self) -> bool;
+    /// Something to tell, in a line.
+    fn tell(&mut self, line: &str);
+    /// Records of commands, where they are kept.
+    fn records(&mut self, records: &Records) -> Result<(), String>;
+}
+
+/// A server of one model over one listener.
+pub struct Server<'a, S: Storage> {
+    machine: Machine<S>,
+    clock: Clock,
+    limits: Limits,
+    transport: Transport,
+    export: Export,
+    listener: &'a Listener,
+    epoll: OwnedFd,
+    connections: BTreeMap<u64, Connection>,
+    next: u64,
+    pause: Pause,
+    worked: time::Instant,
+    /// Connections with answers to send.
+    ready: Vec<u64>,
+    tally: Tally,
+    told_late: Option<time::Instant>,
+    told_mismatch: bool,
+}
+
+/// The model as a session sees it, at an instant.
+struct AtNow<'a, S: Storage> {
+    machine: &'a mut Machine<S>,
+    now: Instant,
+    owner: u64,
+}
+
+impl<S: Storage> Desk for AtNow<'_, S> {
+    fn size(&self) -> u64 {
+        self.machine.size()
+    }
+
+    fn submit(&mut self, ask: Ask, data: &[u8]) {
+        self.machine.submit(self.now, self.owner, ask, data);
+    }
+
+    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+        self.machine.stretches(offset, length, most)
+    }
+
+    fn zeros_are_fast(&self) -> bool {
+        self.machine.zeros_are_fast()
+    }
+}
+
+impl<'a, S: Storage> Server<'a, S> {
+    /// A server of `machine` whose clock starts at the first turn.
+    pub fn new(
+        machine: Machine<S>,
+        clock: Clock,
+        listener: &'a Listener,
+        transport: Transport,
+        export: Export,
+        limits: Limits,
+    ) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        Ok(Self {
+            machine,
+            clock,
+            limits,
+            transport,
+            export,
+            listener,
+            epoll,
+            connections: BTreeMap::new(),
+            next: LISTENER + 1,
+            pause: Pause::new(),
+            worked: time::Instant::now(),
+            ready: Vec::new(),
+            tally: Tally::default(),
+            told_late: None,
+            told_mismatch: false,
+        })
+    }
+
+    /// The model, for its counters.
+    pub fn machine(&self) -> &Machine<S> {
+        &self.machine
+    }
+
+    /// Serves until the watch says stop.
+    pub fn serve(&mut self, watch: &mut dyn Watch) -> Result<Tally, String> {
+        // Without it a sleep ends 50 us later than it was asked to.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let began = time::Instant::now();
+        let mut scratch = vec![0; SCRATCH];
+        let mut events = [epoll::Event {
+            flags: epoll::EventFlags::empty(),
+            data: epoll::EventData::new_u64(LISTENER),
+        }; 64];
+        let mut swept = began;
+        while !watch.stops() {
+            self.catch_up(watch)?;
+            let count = self.wait(&mut events).map_err(|why| format!("epoll: {why}"))?;
+            if count > 0 {
+                self.worked = time::Instant::now();
+                // What was due before these requests came is done before them.
+                let now = self.catch_up(watch)?;
+                for event in &events[..count] {
+                    match event.data.u64() {
+                        LISTENER => self.accept(now, watch),
+                        number => self.hear(number, event.flags, now, &mut scratch, watch),
+                    }
+                }
+                self.send_ready(watch);
+            }
+            if swept.elapsed().as_secs() >= 1 {
+                swept = time::Instant::now();
+                self.close_slow(watch);
+            }
+        }
+        self.hand_on(watch, 0)?;
+        self.tally.span = self.clock.now().since(Instant::START);
+        self.tally.wall_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok(self.tally.clone())
+    }
+
+    /// Does what the model owes up to now, and gives the answers to their connections.
+    fn catch_up(&mut self, watch: &mut dyn Watch) -> Result<Instant, String> {
+        let now = self.clock.now();
+        while let Some(finished) = self.machine.advance_before(now) {
+            self.give(&finished, watch);
+        }
+        self.hand_on(watch, RECORDS)?;
+        self.send_ready(watch);
+        Ok(now)
+    }
+
+    fn give(&mut self, finished: &Finished, watch: &mut dyn Watch) {
+        let late = self.clock.now().since(finished.at.min(self.clock.now())).as_ns();
+        let late = self.clock.speed().wall_ns(late);
+        self.tally.lateness.record(late);
+        let Finished { done, came, at, .. } = finished;
+        self.tally.count(done.ask.kind, at.since(*came), done.ask.length);
+        self.tally.errors += u64::from(done.status != Status::Success);
+        if late > self.limits.late.as_nanos() as u64
+            && self.told_late.is_none_or(|told| told.elapsed().as_secs() >= 1)
+        {
+            self.told_late = Some(time::Instant::now());
+            watch.tell(&format!(
+                "an answer left {:.1} ms after its time: the machine is busy, not the drive slow",
+                late as f64 / 1e6
+            ));
+        }
+        if !self.told_mismatch
+            && let Some(what) = self.machine.first_mismatch()
+        {
+            self.told_mismatch = true;
+            watch.tell(&format!("a fault of Manx, told to the client as an I/O error: {what}"));
+        }
+        let machine = &self.machine;
+        let Some(connection) = self.connections.get_mut(&finished.owner) else { return };
+        connection.done(done, &|out| machine.data(finished, out));
+        self.ready.push(finished.owner);
+    }
+
+    /// Sends what the connections have, and takes up those that waited for it.
+    fn send_ready(&mut self, watch: &mut dyn Watch) {
+        while let Some(number) = self.ready.pop() {
+            let Some(connection) = self.connections.get_mut(&number) else { continue };
+            if !connection.send() {
+                self.close(number, &Fault::Closed, watch);
+                continue;
+            }
+            if connection.is_deaf && !connection.is_full() {
+                let now = self.machine.done_until();
+                self.act_on(number, now, None, watch);
+            }
+            self.watch_for(number, watch);
+        }
+    }
+
+    /// Waits for bytes, but no longer than the model allows.
+    fn wait(&mut self, events: &mut [epoll::Event]) -> Result<usize, Errno> {
+        let idle = self.worked.elapsed();
+        let due = match self.machine.under_way() {
+            0 => None,
+            _ => self.clock.wall_until(self.clock.now(), self.machine.next_event_at()),
+        };
+        let longest = time::Duration::from_millis(100);
+        let sleep = match due {
+            Some(due) => self.pause.before(due).min(longest),
+            None if idle < self.limits.spin => time::Duration::ZERO,
+            None => longest,
+        };
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(sleep.subsec_nanos()) };
+        match epoll::wait(&self.epoll, &mut *events, Some(&timeout)) {
+            Ok(count) => {
+                self.pause.over(count == 0 && due.is_some() && sleep < longest);
+                Ok(count)
+            }
+            Err(Errno::INTR) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn accept(&mut self, now: Instant, watch: &mut dyn Watch) {
+        loop {
+            let stream = match self.listener.accept() {
+                Ok(stream) => stream,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => return watch.tell(&format!("cannot accept a connection: {error}")),
+            };
+            self.tally.connections += 1;
+            if self.connections.len() >= self.limits.connections {
+                if self.tally.refused == 0 {
+                    let most = self.limits.connections;
+                    watch.tell(&format!("more than {most} connections: closed (--connections)"));
+                }
+                self.tally.refused += 1;
+                continue;
+            }
+            let number = self.next;
+            self.next += 1;
+            let data = epoll::EventData::new_u64(number);
+            if epoll::add(&self.epoll, &stream, data, epoll::EventFlags::IN).is_err() {
+                continue;
+            }
+            let mut connection = Connection::new(stream, self.transport.session(&self.export));
+            let mut desk = AtNow { machine: &mut self.machine, now, owner: number };
+            // The greeting cannot fail.
+            let _ = connection.greet(&mut desk);
+            self.connections.insert(number, connection);
+            self.ready.push(number);
+        }
+    }
+
+    fn hear(
+        &mut self,
+        number: u64,
+        flags: epoll::EventFlags,
+        now: Instant,
+        scratch: &mut [u8],
+        watch: &mut dyn Watch,
+    ) {
+        if flags.intersects(epoll::EventFlags::OUT) {
+            self.ready.push(number);
+        }
+        if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
+        {
+            self.act_on(number, now, Some(scratch), watch);
+        }
+    }
+
+    /// Reads what came, if there is a place to read to, and acts on it.
+    fn act_on(
+        &mut self,
+        number: u64,
+        now: Instant,
+        scratch: Option<&mut [u8]>,
+        watch: &mut dyn Watch,
+    ) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        let mut desk = AtNow { machine: &mut self.machine, now, owner: number };
+        let mut desk = CountingDesk { desk: &mut desk, submitted: 0 };
+        let acted = match scratch {
+            Some(scratch) => loop {
+                match connection.receive(scratch, &mut desk) {
+                    Ok(true) if !connection.is_deaf => {}
+                    acted => break acted.map(drop),
+                }
+            },
+            None => connection.go_on(&mut desk),
+        };
+        self.ready.push(number);
+        if let Err(fault) = acted {
+            // Answers that are due still go, as far as the socket takes them.
+            connection.send();
+            self.close(number, &fault, watch);
+        }
+    }
+
+    /// Watches a socket for what matters now.
+    fn watch_for(&mut self, number: u64, watch: &mut dyn Watch) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        let wanted = (connection.has_unsent(), connection.is_deaf);
+        if wanted == (connection.awaits_room, connection.was_deaf) {
+            return;
+        }
+        (connection.awaits_room, connection.was_deaf) = wanted;
+        let mut flags = epoll::EventFlags::empty();
+        flags.set(epoll::EventFlags::OUT, wanted.0);
+        flags.set(epoll::EventFlags::IN, !wanted.1);
+        let data = epoll::EventData::new_u64(number);
+        if epoll::modify(&self.epoll, &connection.stream, data, flags).is_err() {
+            self.close(number, &Fault::Closed, watch);
+        }
+    }
+
+    fn close(&mut self, number: u64, fault: &Fault, watch: &mut dyn Watch) {
+        let Some(connection) = self.connections.remove(&number) else { return };
+        let _ = epoll::delete(&self.epoll, &connection.stream);
+        if let Fault::Protocol(why) = fault {
+            self.tally.faults += 1;
+            watch.tell(&format!("connection {number} is closed: {why}"));
+        }
+    }
+
+    /// Closes clients that do not come to the point.
+    fn close_slow(&mut self, watch: &mut dyn Watch) {
+        let seconds = self.limits.negotiation_s;
+        let slow = self.connections.iter().filter(|(_, connection)| connection.is_slow(seconds));
+        let slow: Vec<u64> = slow.map(|(number, _)| *number).collect();
+        let fault = Fault::Protocol(format!("no negotiation within {seconds} s"));
+        slow.into_iter().for_each(|number| self.close(number, &fault, watch));
+    }
+
+    /// Hands on records where there are more than `most`.
+    fn hand_on(&mut self, watch: &mut dyn Watch, most: usize) -> Result<(), String> {
+        match self.machine.records() > most {
+            true => self.machine.take_records().map_or(Ok(()), |records| watch.records(&records)),
+            false => Ok(()),
+        }
+    }
+}
