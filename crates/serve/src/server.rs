@@ -215,7 +215,7 @@ impl<'a, S: Storage> Server<'a, S> {
             && let Some(what) = self.machine.first_mismatch()
         {
             self.told_mismatch = true;
-            watch.tell(&format!("a fault of Manx, told to the client as an I/O error: {what}"));
+            watch.tell(&format!("a fault of Manx, an I/O error for the client: {what}"));
         }
         let machine = &self.machine;
         let Some(connection) = self.connections.get_mut(&finished.owner) else { return };
