@@ -34,7 +34,8 @@ pub struct TwinArgs {
     #[arg(long, value_name = "STATE")]
     pub state: Option<DriveState>,
     /// Left out of the fit, and predicted: each (every run in turn, and a long write after 2.5
-    /// capacities), after:CAPACITIES (of a long write alone), none
+    /// capacities), after:CAPACITIES (of a long write alone), name:RUN,RUN (these runs, all at
+    /// once), none
     #[arg(long, value_name = "RULE", default_value = "each", value_parser = hold_out)]
     pub hold_out: HoldOut,
     /// The root seed of the search and of the simulations
@@ -81,10 +82,18 @@ fn hold_out(text: &str) -> Result<HoldOut, String> {
     match text {
         "each" => Ok(HoldOut::Each),
         "none" => Ok(HoldOut::Nothing),
-        other => other
-            .strip_prefix("after:")
-            .and_then(after)
-            .map(HoldOut::After)
-            .ok_or_else(|| "each, none or after:CAPACITIES (after:2.5) is allowed".to_string()),
+        other if other.starts_with("name:") => {
+            let names = other["name:".len()..].split(',').map(|name| name.trim().to_string());
+            let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+            match names.is_empty() {
+                true => Err("name: needs the name of a run, a file without its ending".to_string()),
+                false => Ok(HoldOut::Named(names)),
+            }
+        }
+        other => {
+            other.strip_prefix("after:").and_then(after).map(HoldOut::After).ok_or_else(|| {
+                "each, none, after:CAPACITIES (after:2.5) or name:RUN,RUN is allowed".to_string()
+            })
+        }
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn doubts(
     cost: &mut dyn FnMut(&[f64]) -> f64,
 ) -> Doubt {
     let best = cost(point);
-    let most = best * (1.0 + RISE.max(RISE_OF_ONE / figures.max(1) as f64)) + NOISE;
+    let most = most(best, figures);
     let mut ranges = Vec::with_capacity(point.len());
     for number in 0..point.len() {
         let mut side = |end: f64| {
@@ -96,6 +96,24 @@ pub(super) fn doubts(
         }
     }
     Doubt { pairs: pairs(&good, point.len()), ranges }
+}
+
+/// The cost up to which a point is as good as `point`, whose cost is `best`, and the pairs that
+/// trade off among the points `near` that are.
+pub(super) fn traded(
+    point: &[f64],
+    best: f64,
+    near: &[(Vec<f64>, f64)],
+    figures: usize,
+) -> (f64, Vec<(usize, usize, f64)>) {
+    let most = most(best, figures);
+    let good: Vec<&[f64]> =
+        near.iter().filter(|(_, cost)| *cost <= most).map(|(point, _)| point.as_slice()).collect();
+    (most, pairs(&good, point.len()))
+}
+
+fn most(best: f64, figures: usize) -> f64 {
+    best * (1.0 + RISE.max(RISE_OF_ONE / figures.max(1) as f64)) + NOISE
 }
 
 fn pairs(points: &[&[f64]], parameters: usize) -> Vec<(usize, usize, f64)> {

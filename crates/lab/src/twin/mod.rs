@@ -9,16 +9,19 @@
 //! Manx itself is fitted: each point of the search is a scenario, played as `manx run` plays
 //! it. What the measurements do not determine is said, and keeps the base device's number.
 
+mod bounds;
 mod device;
 mod doubt;
 mod error;
 mod jobs;
 mod journal;
 pub mod latency;
+mod newton;
 mod reads;
 mod search;
 mod show;
 mod space;
+mod structures;
 #[cfg(test)]
 mod tests;
 pub mod windows;
@@ -48,6 +51,8 @@ pub enum HoldOut {
     Each,
     /// Windows that end behind so many capacities; no run.
     After(f64),
+    /// Runs of these names, all at once.
+    Named(Vec<String>),
 }
 
 /// Parts of a fit.
@@ -109,10 +114,33 @@ impl Settings<'_> {
         *self.hold_out == HoldOut::Each
     }
 
+    /// A run of this name is held out.
+    pub(super) fn is_tested(&self, name: &str) -> bool {
+        matches!(self.hold_out, HoldOut::Named(names) if names.iter().any(|known| known == name))
+    }
+
+    /// Each name that is held out is that of a run that can be fitted, and others remain.
+    fn check_hold_out(&self) -> Result<(), TwinError> {
+        let HoldOut::Named(names) = self.hold_out else { return Ok(()) };
+        let fits = |of: &&Measurement| of.latencies().is_some() && left_out(of).is_none();
+        let known: Vec<&str> =
+            self.measurements.iter().filter(fits).map(|of| of.name.as_str()).collect();
+        let allowed = known.join(", ");
+        if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+            let message = format!("--hold-out {name}: there is no such run; allowed: {allowed}");
+            return Err(TwinError::Asked(message));
+        }
+        if known.iter().all(|known| self.is_tested(known)) {
+            let message = "--hold-out names every run: at least one is needed for the fit";
+            return Err(TwinError::Asked(message.to_string()));
+        }
+        Ok(())
+    }
+
     /// Windows that end behind this are not fitted.
     pub(super) fn after(&self) -> f64 {
         match self.hold_out {
-            HoldOut::Nothing => f64::INFINITY,
+            HoldOut::Nothing | HoldOut::Named(_) => f64::INFINITY,
             HoldOut::Each => AFTER,
             HoldOut::After(capacities) => *capacities,
         }
@@ -137,6 +165,7 @@ pub struct Twin {
 /// Fits a device to the measurements.
 pub fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Twin, TwinError> {
     consistent(settings.measurements)?;
+    settings.check_hold_out()?;
     let base = read_device(settings.base)?;
     let long = |measurement: &&Measurement| matches!(measurement.what, Measured::Windows(_));
     if settings.measurements.iter().filter(long).count() > 1 {

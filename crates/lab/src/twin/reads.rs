@@ -8,13 +8,16 @@
 //! 4. *Doubt*: how far each can move, and which move together (`doubt`); then each run is left out,
 //!    the others are fitted again, and it is predicted.
 
-use super::doubt::{Doubt, Range, doubts};
+use super::bounds::space_of;
+use super::doubt::{Doubt, Range, traded};
 use super::journal::Journal;
 use super::latency::{
     Base, Figures, Structure, distance, errors, measured, play, prepared, scenario,
 };
+use super::newton::{Ended, Errors, polish};
 use super::search::{Effort, descend};
-use super::space::{Parameter, Place, Space, Unit};
+use super::space::Space;
+use super::structures::{CANDIDATES, variants};
 use super::{Moment, Settings, Stage, TwinError};
 use crate::measure::{Latencies, Measurement};
 use crate::threads::on_threads;
@@ -29,8 +32,16 @@ pub const EXPLAINED: f64 = 0.25;
 
 /// Evaluations of a structure at first, of the best ones then, and of a fit without one run.
 const FIRST: usize = 30;
-const SECOND: usize = 90;
+const SECOND: usize = 40;
 const WITHOUT_ONE: usize = 60;
+/// Straight steps of the last stage, and the seeds of each of their points.
+const STEPS: usize = 4;
+const SEEDS: u64 = 3;
+/// Structures that may explain the runs as well as the best, and how near they are to it, at first
+/// and behind the search.
+const RIVALS: usize = 4;
+const RIVAL: f64 = 2.0;
+const NEAR: f64 = 1.4;
 /// Structures that are looked at a second time.
 const FINALISTS: usize = 2;
 
@@ -59,6 +70,8 @@ impl ReadRun {
 pub struct Reads {
     /// The runs.
     pub runs: Vec<ReadRun>,
+    /// Those that were held out by name.
+    pub tested: Vec<ReadRun>,
     /// How the drive is built.
     pub structure: Structure,
     /// The structures that were looked at, with their mean distance, the best first.
@@ -75,8 +88,12 @@ pub struct Reads {
     pub evaluations: usize,
 }
 
-/// Structures by their cost.
-type Ranked = Vec<(Structure, f64)>;
+/// A structure, where its fit lies, and how far that is off.
+struct Ranked {
+    structure: Structure,
+    ended: Ended,
+    cost: f64,
+}
 
 /// A point of a structure, and what its runs came to.
 struct Seen {
@@ -85,10 +102,13 @@ struct Seen {
     figures: Vec<Figures>,
 }
 
+/// The number of a measurement, and what it says.
+type Run<'a> = (usize, &'a Latencies);
+
 struct Fit<'a> {
     settings: &'a Settings<'a>,
     base: Base<'a>,
-    runs: Vec<(usize, &'a Latencies)>,
+    runs: Vec<Run<'a>>,
     space: Space,
     journal: &'a Journal,
     states: Mutex<BTreeMap<Structure, PageMap>>,
@@ -118,9 +138,9 @@ pub fn fit(
         left_out(measurement).is_none().then_some(number)
     };
     let numbers = settings.measurements.iter().enumerate().filter_map(usable);
-    let runs: Vec<(usize, &Latencies)> = numbers
+    let (tested, runs): (Vec<Run<'_>>, Vec<Run<'_>>) = numbers
         .filter_map(|number| Some((number, settings.measurements[number].latencies()?)))
-        .collect();
+        .partition(|(number, _)| settings.is_tested(&settings.measurements[*number].name));
     if runs.is_empty() {
         return Ok(None);
     }
@@ -130,22 +150,25 @@ pub fn fit(
     let states = Mutex::new(BTreeMap::new());
     let mut fit =
         Fit { settings, base, runs, space, journal, states, seen: Vec::new(), evaluations: 0 };
-    fit.run().map(Some)
+    let mut reads = fit.run()?;
+    fit.test(&mut reads, &tested)?;
+    Ok(Some(reads))
 }
 
-impl Fit<'_> {
+impl<'a> Fit<'a> {
     fn run(&mut self) -> Result<Reads, TwinError> {
         let all: Vec<usize> = (0..self.runs.len()).collect();
-        let (structures, start) = self.structures(&all)?;
-        let structure = structures[0].0;
-        let effort = self.effort(self.settings.evaluations, 0.08, 3);
-        let (point, _) = self.search(Stage::Together, structure, &start, &all, effort)?;
-        let modelled = self.figures(structure, &point, &all, self.settings.requests)?;
+        let mut ranked = self.structures(&all)?;
+        self.rivals(&mut ranked, &all)?;
+        let structure = ranked[0].structure;
+        let point = ranked[0].ended.point.clone();
+        let modelled = self.figures(structure, &point, &all, self.settings.requests, 0)?;
         // A fit that was stopped before has no ranges.
         let doubt = match self.stopped() {
             true => Doubt::default(),
-            false => self.doubt(structure, &point, &all)?,
+            false => self.doubt(&ranked, &all),
         };
+        let structures = ranked.iter().map(|ranked| (ranked.structure, ranked.cost)).collect();
         let mut runs: Vec<ReadRun> = all
             .iter()
             .map(|number| ReadRun {
@@ -169,11 +192,31 @@ impl Fit<'_> {
             }
         }
         let (space, evaluations) = (self.space.clone(), self.evaluations);
-        Ok(Reads { runs, structure, structures, space, point, doubt, apart, evaluations })
+        let tested = Vec::new();
+        Ok(Reads { runs, tested, structure, structures, space, point, doubt, apart, evaluations })
     }
 
-    /// The structures by their cost, and the best point of the best one.
-    fn structures(&mut self, all: &[usize]) -> Result<(Ranked, Vec<f64>), TwinError> {
+    /// Predicts the runs that were held out by name.
+    fn test(&mut self, reads: &mut Reads, tested: &[Run<'a>]) -> Result<(), TwinError> {
+        let which: Vec<usize> = (self.runs.len()..self.runs.len() + tested.len()).collect();
+        self.runs.extend(tested);
+        let requests = self.settings.requests;
+        let found = self.figures(reads.structure, &reads.point, &which, requests, 0)?;
+        reads.tested = tested
+            .iter()
+            .zip(found)
+            .map(|((measurement, of), modelled)| ReadRun {
+                measurement: *measurement,
+                measured: measured(of),
+                modelled,
+                held_out: Some(modelled),
+            })
+            .collect();
+        Ok(())
+    }
+
+    /// The structures by their cost.
+    fn structures(&mut self, all: &[usize]) -> Result<Vec<Ranked>, TwinError> {
         let mut found = Vec::new();
         let start = self.space.start();
         for structure in CANDIDATES {
@@ -189,13 +232,92 @@ impl Fit<'_> {
         for structure in variants {
             found.insert(1, (structure, found[0].1.clone()));
         }
-        for (structure, best) in found.iter_mut().take(finalists) {
-            let effort = self.effort(SECOND, 0.1, 2);
-            *best = self.search(Stage::Structure, *structure, &best.0, all, effort)?;
+        let mut ranked = Vec::with_capacity(found.len());
+        for (number, (structure, (mut point, mut cost))) in found.into_iter().enumerate() {
+            if number < finalists {
+                let effort = self.effort(SECOND, 0.1, 2);
+                (point, cost) = self.search(Stage::Structure, structure, &point, all, effort)?;
+            }
+            let ended = Ended { point, ranges: Vec::new(), cost: None };
+            ranked.push(Ranked { structure, ended, cost });
         }
-        found[..finalists].sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
-        let start = found[0].1.0.clone();
-        Ok((found.into_iter().map(|(structure, (_, cost))| (structure, cost)).collect(), start))
+        ranked[..finalists].sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        Ok(ranked)
+    }
+
+    /// The last stage of the best structure and of those that came near, the best of them first.
+    fn rivals(&mut self, ranked: &mut [Ranked], all: &[usize]) -> Result<(), TwinError> {
+        let near = ranked[0].cost * RIVAL;
+        let is_near = |rival: &&Ranked| rival.cost <= near;
+        let rivals = ranked.iter().take(RIVALS).take_while(is_near).count().max(1);
+        let effort = self.effort(self.settings.evaluations / rivals, 0.08, 3);
+        for rival in &mut ranked[..rivals] {
+            let start = rival.ended.point.clone();
+            let found = self.search(Stage::Together, rival.structure, &start, all, effort)?;
+            (rival.ended.point, rival.cost) = found;
+        }
+        let best = ranked[..rivals].iter().map(|rival| rival.cost).fold(f64::INFINITY, f64::min);
+        for rival in ranked[..rivals].iter_mut().filter(|rival| rival.cost <= NEAR * best) {
+            rival.ended = self.polish(rival.structure, &rival.ended.point.clone(), all)?;
+            rival.cost = rival.ended.cost.unwrap_or(rival.cost);
+        }
+        // One without the last steps is behind all that have made them.
+        let order = |of: &Ranked| (of.ended.cost.is_none(), of.cost);
+        ranked[..rivals].sort_by(|a, b| {
+            let (a, b) = (order(a), order(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+        Ok(())
+    }
+
+    /// The last steps of a fit, and how far its parameters may be off.
+    fn polish(
+        &mut self,
+        structure: Structure,
+        start: &[f64],
+        which: &[usize],
+    ) -> Result<Ended, TwinError> {
+        if self.stopped() {
+            return Ok(Ended { point: start.to_vec(), ranges: Vec::new(), cost: None });
+        }
+        let mut failed = None;
+        let ended = polish(start, STEPS, &mut |point| {
+            self.errors(structure, point, which).unwrap_or_else(|error| {
+                failed = Some(error);
+                let of = vec![3.0; 5 * which.len()];
+                Errors { noise: vec![0.0; of.len()], of, seeds: 1 }
+            })
+        });
+        failed.map_or(Ok(ended), Err)
+    }
+
+    /// ln(modelled / measured) of each figure, over several seeds.
+    fn errors(
+        &mut self,
+        structure: Structure,
+        point: &[f64],
+        which: &[usize],
+    ) -> Result<Errors, TwinError> {
+        let requests = self.settings.requests;
+        let mut all: Vec<Vec<f64>> = Vec::new();
+        for seed in 0..SEEDS {
+            let figures = match seed {
+                0 => self.simulated(Stage::Together, structure, point, which, requests)?,
+                _ => self.figures(structure, point, which, requests, seed)?,
+            };
+            let of = |(run, modelled): (&usize, &Figures)| {
+                let measured = measured(self.runs[*run].1);
+                [0, 1, 2, 3, 4].map(|at| (modelled[at] / measured[at]).ln())
+            };
+            let known = |error: f64| if error.is_finite() { error.clamp(-3.0, 3.0) } else { 3.0 };
+            all.push(which.iter().zip(&figures).flat_map(of).map(known).collect());
+        }
+        let seeds = all.len();
+        let mean = |at: usize| all.iter().map(|of| of[at]).sum::<f64>() / seeds as f64;
+        let of: Vec<f64> = (0..all[0].len()).map(mean).collect();
+        let square = |at: usize| all.iter().map(|each| (each[at] - of[at]).powi(2)).sum::<f64>();
+        let noise = (0..of.len()).map(|at| square(at) / (seeds - 1) as f64).collect();
+        Ok(Errors { of, noise, seeds })
     }
 
     /// The fit without one run: from the best point that the other runs have seen.
@@ -215,32 +337,29 @@ impl Fit<'_> {
         let start = best.map_or_else(|| self.space.start(), |seen| seen.point.clone());
         let effort = self.effort(WITHOUT_ONE, 0.04, 10 + out as u64);
         let (point, _) = self.search(Stage::Without(out), structure, &start, &others, effort)?;
-        let found = self.figures(structure, &point, &[out], self.settings.requests)?;
+        let found = self.figures(structure, &point, &[out], self.settings.requests, 0)?;
         Ok((point, found[0]))
     }
 
-    fn doubt(
-        &mut self,
-        structure: Structure,
-        point: &[f64],
-        all: &[usize],
-    ) -> Result<Doubt, TwinError> {
+    /// The ranges, over all structures that explain the runs as well: where two do, a rate of one
+    /// of them is no more than a rate of the other.
+    fn doubt(&self, ranked: &[Ranked], all: &[usize]) -> Doubt {
+        let best = &ranked[0];
         let near: Vec<(Vec<f64>, f64)> = self
             .seen
             .iter()
-            .filter(|seen| seen.structure == structure)
+            .filter(|seen| seen.structure == best.structure)
             .map(|seen| (seen.point.clone(), self.mean(all, &seen.figures)))
             .collect();
-        let mut failed = None;
-        let doubt = doubts(point, &near, 5 * all.len(), &mut |point| {
-            self.cost(Stage::Doubt, structure, point, all, self.settings.requests).unwrap_or_else(
-                |error| {
-                    failed = Some(error);
-                    f64::INFINITY
-                },
-            )
-        });
-        failed.map_or(Ok(doubt), Err)
+        let (most, pairs) = traded(&best.ended.point, best.cost, &near, 5 * all.len());
+        let mut ranges = best.ended.ranges.clone();
+        let as_good = |other: &&Ranked| other.cost <= most;
+        for other in ranked[1..].iter().filter(as_good) {
+            for (range, of) in ranges.iter_mut().zip(&other.ended.ranges) {
+                (range.low, range.high) = (range.low.min(of.low), range.high.max(of.high));
+            }
+        }
+        Doubt { ranges, pairs }
     }
 
     fn effort(&self, evaluations: usize, step: f64, salt: u64) -> Effort {
@@ -277,7 +396,8 @@ impl Fit<'_> {
     ) -> Result<(Vec<f64>, f64), TwinError> {
         let (mut failed, stop) = (None, self.settings.stop);
         let best = descend(start, effort, stop, &mut |point| {
-            self.cost(stage, structure, point, which, requests).unwrap_or_else(|error| {
+            let figures = self.simulated(stage, structure, point, which, requests);
+            figures.map(|figures| self.mean(which, &figures)).unwrap_or_else(|error| {
                 failed = Some(error);
                 f64::INFINITY
             })
@@ -285,23 +405,24 @@ impl Fit<'_> {
         failed.map_or(Ok(best), Err)
     }
 
-    /// The mean distance of these runs at a point.
-    fn cost(
+    /// The figures of these runs at a point that the search looks at: it is kept, and told.
+    fn simulated(
         &mut self,
         stage: Stage,
         structure: Structure,
         point: &[f64],
         which: &[usize],
         requests: u64,
-    ) -> Result<f64, TwinError> {
-        let figures = self.figures(structure, point, which, requests)?;
+    ) -> Result<Vec<Figures>, TwinError> {
+        let figures = self.figures(structure, point, which, requests, 0)?;
         self.evaluations += 1;
-        let cost = self.mean(which, &figures);
+        let distance = self.mean(which, &figures);
         if which.len() == self.runs.len() && requests == self.settings.requests {
-            self.seen.push(Seen { structure, point: point.to_vec(), figures });
+            let (point, figures) = (point.to_vec(), figures.clone());
+            self.seen.push(Seen { structure, point, figures });
         }
-        (self.settings.tell)(&Moment { stage, evaluations: self.evaluations, distance: cost });
-        Ok(cost)
+        (self.settings.tell)(&Moment { stage, evaluations: self.evaluations, distance });
+        Ok(figures)
     }
 
     fn mean(&self, which: &[usize], figures: &[Figures]) -> f64 {
@@ -318,6 +439,7 @@ impl Fit<'_> {
         point: &[f64],
         which: &[usize],
         requests: u64,
+        seed: u64,
     ) -> Result<Vec<Figures>, TwinError> {
         let found: Vec<Mutex<Option<Result<Figures, TwinError>>>> =
             which.iter().map(|_| Mutex::new(None)).collect();
@@ -326,7 +448,7 @@ impl Fit<'_> {
             while let Some(at) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < found.len())
             {
-                let figures = self.one(structure, point, which[at], requests);
+                let figures = self.one(structure, point, which[at], requests, seed);
                 *found[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(figures);
             }
         };
@@ -343,9 +465,11 @@ impl Fit<'_> {
         point: &[f64],
         run: usize,
         requests: u64,
+        seed: u64,
     ) -> Result<Figures, TwinError> {
         let of = self.runs[run].1;
-        let scenario = scenario(&self.base, structure, &self.space, point, of, requests)?;
+        let base = Base { seed: self.base.seed.wrapping_add(seed), ..self.base };
+        let scenario = scenario(&base, structure, &self.space, point, of, requests)?;
         let key = Journal::key(&scenario, "reads");
         if let Some(Ok(known)) = self.journal.get(&key).map(Figures::try_from) {
             return Ok(known);
@@ -360,121 +484,5 @@ impl Fit<'_> {
         let figures = play(&scenario, map)?;
         self.journal.put(key, &figures);
         Ok(figures)
-    }
-}
-
-/// Structures with as many dies: other channels, beside their rate, and neighbours over the dies
-/// of a channel.
-fn variants(first: Structure) -> Vec<Structure> {
-    let mut variants = vec![Structure { ways_first: true, ..first }];
-    for channels in [first.channels / 2, first.channels * 2] {
-        let ways = first.dies() / channels.max(1);
-        if channels > 0 && ways > 0 {
-            for ways_first in [false, true] {
-                variants.push(Structure { channels, ways, ways_first, ..first });
-            }
-        }
-    }
-    variants
-}
-
-/// The structures that are looked at first.
-const CANDIDATES: [Structure; 11] = {
-    const fn of(channels: u32, ways: u32, planes: u32) -> Structure {
-        Structure { channels, ways, planes, ways_first: false }
-    }
-    [
-        of(8, 4, 2),
-        of(8, 4, 1),
-        of(8, 4, 4),
-        of(8, 2, 2),
-        of(8, 2, 1),
-        of(8, 2, 4),
-        of(8, 8, 2),
-        of(8, 8, 1),
-        of(8, 8, 4),
-        of(4, 2, 2),
-        of(16, 8, 2),
-    ]
-};
-
-/// The parameters of reads, each from the measurements that tell it.
-fn space_of(runs: &[(usize, &Latencies)], device: &Device) -> Space {
-    let slots = |of: &Latencies| of.depth * of.processes;
-    let least = runs.iter().map(|(_, of)| slots(of)).min().unwrap_or(1);
-    let calm: Vec<&Latencies> =
-        runs.iter().map(|(_, of)| *of).filter(|of| slots(of) == least).collect();
-    let small = calm.iter().map(|of| of.block).filter(|block| *block >= 4096).min();
-    let small = small.unwrap_or_else(|| calm.iter().map(|of| of.block).min().unwrap_or(4096));
-    let unloaded = |of: &&&Latencies| of.block == small;
-    let median =
-        calm.iter().filter(unloaded).map(|of| of.percentiles_us[0]).fold(f64::INFINITY, f64::min);
-    let (t_read, fixed) = (median * 0.68, median * 0.26);
-    let from = |what: &str| format!("from {what}");
-    let new = |place, unit, bounds: [f64; 2], start, base, from: String| Parameter {
-        place,
-        unit,
-        low: bounds[0],
-        high: bounds[1],
-        start,
-        base,
-        from,
-    };
-    let table: Vec<f64> = device.timing.read.iter().map(|time| time.as_us_f64()).collect();
-    let mut parameters = Vec::new();
-    for (kind, base) in table.iter().enumerate() {
-        let reads = from("unloaded reads, and depth");
-        parameters.push(match kind {
-            0 => {
-                let bounds = [median * 0.15, median];
-                new(Place::Read(0), Unit::Micros, bounds, t_read, Some(*base), reads)
-            }
-            _ => {
-                let before = base / table[kind - 1] - 1.0;
-                let start = if kind + 1 == table.len() { 0.3 } else { 0.05 };
-                new(Place::Read(kind), Unit::Share, [0.0, 1.0], start, Some(before), reads)
-            }
-        });
-    }
-    let delays = from("unloaded reads");
-    let bounds = [0.0, median * 0.7];
-    let controller = Place::Key("drive.controller");
-    parameters.push(new(controller, Unit::Micros, bounds, fixed, None, delays));
-    let rate = Some(device.channel.rate.get() as f64 / 1e6).filter(|rate| *rate > 0.0);
-    let channel = Place::Key("device.channel.rate");
-    let sizes = from("sizes, and depth");
-    parameters.push(new(channel, Unit::MegaBytes, [200.0, 4800.0], 1200.0, rate, sizes.clone()));
-    let most = runs.iter().map(|(_, of)| of.iops * of.block as f64 / 1e6).fold(1.0, f64::max);
-    let link = Place::Key("drive.link");
-    parameters.push(new(link, Unit::MegaBytes, [most * 0.85, 16_000.0], most * 1.05, None, sizes));
-    engines(runs, &mut |engine, is_first, delay, busy| {
-        let of = from(&format!("runs of {engine}"));
-        if !is_first {
-            let place = Place::Delay(engine.to_string());
-            parameters.push(new(place, Unit::Micros, [0.0, 40.0], delay, None, of.clone()));
-        }
-        let place = Place::Busy(engine.to_string());
-        parameters.push(new(place, Unit::Micros, [0.0, busy], busy * 0.9, None, of));
-    });
-    Space { parameters }
-}
-
-/// The engines, the one of the shortest latency first: its delay cannot be told from the
-/// controller's. Of each: how much longer its shortest latency is, and the most that its thread can
-/// take of a request.
-fn engines(runs: &[(usize, &Latencies)], each: &mut dyn FnMut(&str, bool, f64, f64)) {
-    let mut all: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    for (_, of) in runs {
-        let (shortest, busy) = all.entry(&of.engine).or_insert((f64::INFINITY, f64::INFINITY));
-        if of.block >= 4096 || shortest.is_infinite() {
-            *shortest = shortest.min(of.percentiles_us[0]);
-        }
-        *busy = busy.min(1e6 / (of.iops / f64::from(of.processes)));
-    }
-    let mut order: Vec<(&str, (f64, f64))> = all.into_iter().collect();
-    order.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
-    let least = order.first().map_or(0.0, |first| first.1.0);
-    for (number, (engine, (shortest, busy))) in order.into_iter().enumerate() {
-        each(engine, number == 0, (shortest - least).max(0.5), busy);
     }
 }

@@ -53,7 +53,8 @@ pub fn text(twin: &Twin, measurements: &[Measurement]) -> String {
 }
 
 fn read_runs(reads: &Reads, measurements: &[Measurement], text: &mut String) {
-    let width = reads.runs.iter().map(|run| measurements[run.measurement].name.len()).max();
+    let all = reads.runs.iter().chain(&reads.tested);
+    let width = all.map(|run| measurements[run.measurement].name.len()).max();
     let width = width.unwrap_or(0).max(4);
     let _ = writeln!(
         text,
@@ -62,26 +63,7 @@ fn read_runs(reads: &Reads, measurements: &[Measurement], text: &mut String) {
          {:>6} {:>8}",
         "run", "p50", "p90", "p99", "p99.9", "kIOPS", "error", "IOPS", "held out"
     );
-    for run in &reads.runs {
-        let name = &measurements[run.measurement].name;
-        let _ = write!(text, "{name:width$}");
-        for number in 0..4 {
-            let cell = format!("{:.0}>{:.0}", run.measured[number], run.modelled[number]);
-            let _ = write!(text, " {cell:>13}");
-        }
-        let cell = format!("{:.1}>{:.1}", run.measured[4] / 1e3, run.modelled[4] / 1e3);
-        let (error, iops) = errors(&run.measured, &run.modelled);
-        let held = run.held_out.map_or("-".to_string(), |found| {
-            format!("{:.1} %", 100.0 * errors(&run.measured, &found).0)
-        });
-        let remark = if run.is_explained() { "" } else { "  not explained" };
-        let _ = writeln!(
-            text,
-            " {cell:>15} {:>5.1}% {:>5.1}% {held:>8}{remark}",
-            100.0 * error,
-            100.0 * iops
-        );
-    }
+    reads.runs.iter().for_each(|run| read_run(run, measurements, width, text));
     let all = sums(reads.runs.iter());
     let explained = sums(reads.runs.iter().filter(|run| run.is_explained()));
     for (what, sums) in [("all", &all), ("explained", &explained)] {
@@ -101,6 +83,39 @@ fn read_runs(reads: &Reads, measurements: &[Measurement], text: &mut String) {
         }
     }
     text.push('\n');
+    if reads.tested.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\nHeld out by name, and predicted:\n");
+    reads.tested.iter().for_each(|run| read_run(run, measurements, width, text));
+    let Sums { runs, percentiles, iops, .. } = sums(reads.tested.iter());
+    let (percentiles, iops) = (100.0 * percentiles, 100.0 * iops);
+    let _ = writeln!(
+        text,
+        "\nmean error of {runs} runs held out by name: percentiles {percentiles:.1} %, IOPS \
+         {iops:.1} %"
+    );
+}
+
+fn read_run(run: &ReadRun, measurements: &[Measurement], width: usize, text: &mut String) {
+    let name = &measurements[run.measurement].name;
+    let _ = write!(text, "{name:width$}");
+    for number in 0..4 {
+        let cell = format!("{:.0}>{:.0}", run.measured[number], run.modelled[number]);
+        let _ = write!(text, " {cell:>13}");
+    }
+    let cell = format!("{:.1}>{:.1}", run.measured[4] / 1e3, run.modelled[4] / 1e3);
+    let (error, iops) = errors(&run.measured, &run.modelled);
+    let held = run.held_out.map_or("-".to_string(), |found| {
+        format!("{:.1} %", 100.0 * errors(&run.measured, &found).0)
+    });
+    let remark = if run.is_explained() { "" } else { "  not explained" };
+    let _ = writeln!(
+        text,
+        " {cell:>15} {:>5.1}% {:>5.1}% {held:>8}{remark}",
+        100.0 * error,
+        100.0 * iops
+    );
 }
 
 /// Mean errors over runs.
@@ -273,23 +288,21 @@ fn read_document(reads: &Reads, measurements: &[Measurement]) -> Value {
     let figures = |of: &[f64; 5]| -> Value {
         FIGURES.iter().zip(of).map(|(name, value)| (name.to_string(), json!(value))).collect()
     };
-    let runs: Vec<Value> = reads
-        .runs
-        .iter()
-        .map(|run| {
-            let (percentiles, iops) = errors(&run.measured, &run.modelled);
-            json!({
-                "name": measurements[run.measurement].name,
-                "measured": figures(&run.measured),
-                "modelled": figures(&run.modelled),
-                "held_out": run.held_out.as_ref().map(figures),
-                "error_percentiles": percentiles,
-                "error_iops": iops,
-                "error_held_out": run.held_out.map(|found| errors(&run.measured, &found).0),
-                "explained": run.is_explained(),
-            })
+    let of = |run: &ReadRun| {
+        let (percentiles, iops) = errors(&run.measured, &run.modelled);
+        json!({
+            "name": measurements[run.measurement].name,
+            "measured": figures(&run.measured),
+            "modelled": figures(&run.modelled),
+            "held_out": run.held_out.as_ref().map(figures),
+            "error_percentiles": percentiles,
+            "error_iops": iops,
+            "error_held_out": run.held_out.map(|found| errors(&run.measured, &found).0),
+            "explained": run.is_explained(),
         })
-        .collect();
+    };
+    let runs: Vec<Value> = reads.runs.iter().map(of).collect();
+    let tested: Vec<Value> = reads.tested.iter().map(of).collect();
     let all = sums(reads.runs.iter());
     let explained = sums(reads.runs.iter().filter(|run| run.is_explained()));
     let sums = |of: Sums| {
@@ -304,7 +317,9 @@ fn read_document(reads: &Reads, measurements: &[Measurement]) -> Value {
     let structure = reads.structure;
     json!({
         "runs": runs,
+        "tested": tested,
         "mean_error": sums(all),
+        "mean_error_of_tested": sums(self::sums(reads.tested.iter())),
         "mean_error_of_explained": sums(explained),
         "explained_up_to": EXPLAINED,
         "channels": structure.channels,

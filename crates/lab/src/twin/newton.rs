@@ -1,0 +1,266 @@
+//! The last steps of a fit, and how far its parameters may be off: Gauss and Newton's.
+//!
+//! What a parameter does to the logarithm of each figure is a slope. Slopes and errors give the
+//! next point, and together they give how far each parameter may be off *while the others give
+//! way*: where two parameters do nearly the same, each alone seems sharp and neither is known.
+//!
+//! A percentile is known to what the random places of requests make of it: each point is played
+//! with several seeds, and their spread is the figure's noise. A slope that this noise could have
+//! made is none, or else a parameter that does nothing would seem known. A noisy figure weighs
+//! less, and so does one that is far off (Huber): a run that nothing explains neither pulls the
+//! others nor narrows their ranges.
+
+use super::doubt::Range;
+
+/// The step of a slope, of the whole way between the bounds.
+const STEP: f64 = 0.06;
+/// A slope within so many times its noise is none.
+const SURE: f64 = 2.5;
+/// Errors beyond so many times their scale weigh less.
+const HUBER: f64 = 1.5;
+/// An error is known to this at best.
+const LEAST: f64 = 0.005;
+/// Figures of one run are not independent: each counts as this part of one.
+const EACH: f64 = 0.5;
+/// What is known before: somewhere between the bounds, which is a variance of 1/12.
+const BEFORE: f64 = 12.0;
+/// Standard errors on each side of a range: 95 % of a normal distribution; more where few figures
+/// are left over, nearly as Student's distribution has it.
+const SIDES: f64 = 1.96;
+const STUDENT: f64 = 2.5;
+
+/// ln(modelled / measured) of each figure at a point.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Errors {
+    /// The mean of the seeds.
+    pub(super) of: Vec<f64>,
+    /// The variance among the seeds.
+    pub(super) noise: Vec<f64>,
+    /// How many seeds.
+    pub(super) seeds: usize,
+}
+
+/// Where the steps ended.
+#[derive(Clone, Debug)]
+pub(super) struct Ended {
+    /// The point, each number from 0 to 1.
+    pub(super) point: Vec<f64>,
+    /// The range of each parameter, while the others give way.
+    pub(super) ranges: Vec<Range>,
+    /// The mean error there, over all seeds, if there were steps.
+    pub(super) cost: Option<f64>,
+}
+
+/// A point, its errors and slopes, and how much each error is taken to vary.
+struct At {
+    point: Vec<f64>,
+    now: Errors,
+    slopes: Vec<Vec<f64>>,
+    sides: Vec<f64>,
+}
+
+/// At most `rounds` steps from `start`.
+pub(super) fn polish(
+    start: &[f64],
+    rounds: usize,
+    errors: &mut dyn FnMut(&[f64]) -> Errors,
+) -> Ended {
+    let mut at = At::new(start.to_vec(), errors(start), errors);
+    for _ in 0..rounds {
+        let Some(to) = at.step() else { break };
+        let old = loss(&at.now.of, &at.sides);
+        let better = [1.0, 0.5, 0.2].into_iter().find_map(|part| {
+            let next: Vec<f64> =
+                at.point.iter().zip(&to).map(|(x, to)| x + (to - x) * part).collect();
+            let found = errors(&next);
+            (loss(&found.of, &at.sides) < old * 0.998).then_some((next, found))
+        });
+        let Some((next, found)) = better else { break };
+        at = At::new(next, found, errors);
+    }
+    let cost = at.now.of.iter().map(|error| error.abs()).sum::<f64>() / at.now.of.len() as f64;
+    Ended { ranges: at.ranges(), point: at.point, cost: Some(cost) }
+}
+
+impl At {
+    fn new(point: Vec<f64>, now: Errors, errors: &mut dyn FnMut(&[f64]) -> Errors) -> Self {
+        let moved: Vec<(f64, Errors)> =
+            (0..point.len()).map(|number| moved(number, &point, errors)).collect();
+        // A noise of few seeds is a guess; that of all these points together is less of one.
+        let noise = |at: usize| {
+            let all = moved.iter().map(|(_, then)| then.noise[at]).sum::<f64>() + now.noise[at];
+            all / (moved.len() + 1) as f64
+        };
+        let noise: Vec<f64> = (0..now.of.len()).map(noise).collect();
+        let slope = |(step, then): &(f64, Errors)| -> Vec<f64> {
+            let of = |(at, noise): (usize, &f64)| {
+                let rise = then.of[at] - now.of[at];
+                let known = SURE * (2.0 * noise / now.seeds.max(1) as f64).sqrt();
+                if rise.abs() <= known { 0.0 } else { rise / step }
+            };
+            noise.iter().enumerate().map(of).collect()
+        };
+        let slopes = moved.iter().map(slope).collect();
+        let scale = scale_of(&now.of, point.len());
+        let sides = noise.iter().map(|noise| (scale * scale + noise).sqrt()).collect();
+        Self { point, now, slopes, sides }
+    }
+
+    /// What the figures know of the parameters, and what is known before.
+    fn known(&self, each: f64) -> Vec<Vec<f64>> {
+        let weights: Vec<f64> = self
+            .now
+            .of
+            .iter()
+            .zip(&self.sides)
+            .map(|(error, side)| weight(*error, *side))
+            .collect();
+        let of = |a: &Vec<f64>, b: &Vec<f64>| -> f64 {
+            a.iter().zip(b).zip(&weights).map(|((a, b), weight)| a * b * weight).sum()
+        };
+        let row = |a: &Vec<f64>| self.slopes.iter().map(|b| each * of(a, b)).collect();
+        let mut all: Vec<Vec<f64>> = self.slopes.iter().map(row).collect();
+        (0..all.len()).for_each(|at| all[at][at] += BEFORE);
+        all
+    }
+
+    /// The point at which straight lines would end, within the bounds.
+    fn step(&self) -> Option<Vec<f64>> {
+        let inverse = inverse(self.known(1.0))?;
+        let pull = |slope: &Vec<f64>| -> f64 {
+            let all = slope.iter().zip(&self.now.of).zip(&self.sides);
+            all.map(|((a, error), side)| a * error * weight(*error, *side)).sum()
+        };
+        let pulls: Vec<f64> = self.slopes.iter().map(pull).collect();
+        let to = |(x, row): (&f64, &Vec<f64>)| {
+            let way: f64 = row.iter().zip(&pulls).map(|(a, b)| a * b).sum();
+            (x - way).clamp(0.0, 1.0)
+        };
+        Some(self.point.iter().zip(&inverse).map(to).collect())
+    }
+
+    fn ranges(&self) -> Vec<Range> {
+        let Some(inverse) = inverse(self.known(EACH)) else {
+            return vec![Range { low: 0.0, high: 1.0 }; self.point.len()];
+        };
+        let left = EACH * self.now.of.len() as f64 - self.point.len() as f64;
+        let sides = SIDES + STUDENT / left.max(1.0);
+        let range = |(number, x): (usize, &f64)| {
+            let side = sides * inverse[number][number].max(0.0).sqrt();
+            Range { low: (x - side).max(0.0), high: (x + side).min(1.0) }
+        };
+        self.point.iter().enumerate().map(range).collect()
+    }
+}
+
+/// A step along one parameter, towards the middle of the bounds, and the errors behind it.
+fn moved(number: usize, point: &[f64], errors: &mut dyn FnMut(&[f64]) -> Errors) -> (f64, Errors) {
+    let step = if point[number] > 0.5 { -STEP } else { STEP };
+    let mut moved = point.to_vec();
+    moved[number] += step;
+    (step, errors(&moved))
+}
+
+/// The scale of the errors, from their median, which a few large ones do not move.
+fn scale_of(errors: &[f64], parameters: usize) -> f64 {
+    let mut sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let median = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
+    // Each parameter has taken one error away.
+    let left = sizes.len().saturating_sub(parameters).max(1) as f64;
+    (1.4826 * median * (sizes.len() as f64 / left).sqrt()).max(LEAST)
+}
+
+fn weight(error: f64, side: f64) -> f64 {
+    let far = error.abs() / side;
+    (if far <= HUBER { 1.0 } else { HUBER / far }) / (side * side)
+}
+
+fn loss(errors: &[f64], sides: &[f64]) -> f64 {
+    let of = |(error, side): (&f64, &f64)| {
+        let part = error.abs() / side;
+        if part <= HUBER { 0.5 * part * part } else { HUBER * (part - 0.5 * HUBER) }
+    };
+    errors.iter().zip(sides).map(of).sum()
+}
+
+/// The inverse of a matrix that has one, by Gauss and Jordan's elimination.
+fn inverse(mut of: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+    let n = of.len();
+    for (number, row) in of.iter_mut().enumerate() {
+        row.extend((0..n).map(|at| if at == number { 1.0 } else { 0.0 }));
+    }
+    for at in 0..n {
+        let best = (at..n).max_by(|a, b| of[*a][at].abs().total_cmp(&of[*b][at].abs()))?;
+        of.swap(at, best);
+        let pivot = of[at][at];
+        if !pivot.is_finite() || pivot.abs() < 1e-12 {
+            return None;
+        }
+        of[at].iter_mut().for_each(|x| *x /= pivot);
+        let row = of[at].clone();
+        for (number, other) in of.iter_mut().enumerate() {
+            if number != at {
+                let part = other[at];
+                other.iter_mut().zip(&row).for_each(|(x, of)| *x -= part * of);
+            }
+        }
+    }
+    Some(of.into_iter().map(|row| row[n..].to_vec()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Forty figures: the first two parameters matter by their sum, the third alone, the fourth
+    /// not.
+    fn errors(point: &[f64]) -> Errors {
+        let (together, third) = (point[0] + point[1] - 1.0, point[2] - 0.3);
+        let each = |at: usize| {
+            let noise = if at % 4 < 2 { 0.01 } else { -0.01 };
+            noise + if at.is_multiple_of(2) { together } else { third }
+        };
+        Errors { of: (0..40).map(each).collect(), noise: vec![0.0; 40], seeds: 3 }
+    }
+
+    #[test]
+    fn what_only_a_sum_is_known_of_has_a_wide_range_each() {
+        let Ended { point, ranges, .. } = polish(&[0.2, 0.2, 0.9, 0.5], 6, &mut |x| errors(x));
+        assert!((point[0] + point[1] - 1.0).abs() < 0.02, "{point:?}");
+        assert!((point[2] - 0.3).abs() < 0.02, "{point:?}");
+        assert!(ranges[0].is_flat() && ranges[1].is_flat() && ranges[3].is_flat(), "{ranges:?}");
+        assert!(ranges[2].high - ranges[2].low < 0.1, "{ranges:?}");
+        assert!(ranges[2].low < 0.3 && ranges[2].high > 0.3, "{ranges:?}");
+    }
+
+    #[test]
+    fn a_slope_that_noise_could_have_made_tells_nothing() {
+        let mut wobble = 0.0;
+        let Ended { ranges, .. } = polish(&[0.5], 2, &mut |_| {
+            wobble = 0.01 - wobble;
+            Errors { of: vec![wobble; 40], noise: vec![1e-4; 40], seeds: 1 }
+        });
+        assert!(ranges[0].is_flat(), "{ranges:?}");
+    }
+
+    #[test]
+    fn an_inverse_times_its_matrix_is_one_on_the_diagonal() {
+        let inverse = inverse(vec![vec![4.0, 1.0], vec![1.0, 3.0]]).unwrap();
+        assert!((inverse[0][0] - 3.0 / 11.0).abs() < 1e-12, "{inverse:?}");
+        assert!((inverse[0][1] + 1.0 / 11.0).abs() < 1e-12, "{inverse:?}");
+        assert_eq!(super::inverse(vec![vec![0.0]]), None);
+    }
+
+    #[test]
+    fn a_figure_far_off_does_not_pull_the_others() {
+        let far = |x: &[f64]| {
+            let mut all = errors(x);
+            all.of.push(x[2] - 0.3 + 2.0);
+            all.noise.push(0.0);
+            all
+        };
+        let Ended { point, .. } = polish(&[0.4, 0.6, 0.4, 0.5], 6, &mut |x| far(x));
+        assert!((point[2] - 0.3).abs() < 0.03, "{point:?}");
+    }
+}
