@@ -40,6 +40,13 @@ pub(super) struct Errors {
     pub(super) seeds: usize,
 }
 
+impl Errors {
+    /// None of so many figures, without noise.
+    pub(super) fn still(figures: usize) -> Self {
+        Self { of: vec![0.0; figures], noise: vec![0.0; figures], seeds: 1 }
+    }
+}
+
 /// Where the steps ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {

@@ -277,17 +277,22 @@ impl<'a> Fit<'a> {
         start: &[f64],
         which: &[usize],
     ) -> Result<Ended, TwinError> {
-        if self.stopped() {
-            return Ok(Ended { point: start.to_vec(), ranges: Vec::new(), cost: None });
-        }
+        // Stopped, or failed: far off, so that no step goes there.
+        let far = || Errors { of: vec![3.0; 5 * which.len()], ..Errors::still(5 * which.len()) };
         let mut failed = None;
-        let ended = polish(start, STEPS, &mut |point| {
-            self.errors(structure, point, which).unwrap_or_else(|error| {
+        let ended = polish(start, STEPS, &mut |point| match self.stopped() || failed.is_some() {
+            true => far(),
+            false => self.errors(structure, point, which).unwrap_or_else(|error| {
                 failed = Some(error);
-                let of = vec![3.0; 5 * which.len()];
-                Errors { noise: vec![0.0; of.len()], of, seeds: 1 }
-            })
+                far()
+            }),
         });
+        let is_whole = !self.stopped();
+        let ended = Ended {
+            point: ended.point,
+            ranges: if is_whole { ended.ranges } else { Vec::new() },
+            cost: ended.cost.filter(|_| is_whole),
+        };
         failed.map_or(Ok(ended), Err)
     }
 
