@@ -1,6 +1,6 @@
 //! The last steps of a fit, and how far its parameters may be off: Gauss and Newton's.
 //!
-//! What a parameter does to the logarithm of each figure is a slope. Slopes and errors give the
+//! A slope is how far a parameter moves the logarithm of a figure. Slopes and errors give the
 //! next point, and together they give how far each parameter may be off *while the others give
 //! way*: where two parameters do nearly the same, each alone seems sharp and neither is known.
 //!
@@ -22,7 +22,7 @@ const HUBER: f64 = 1.5;
 const LEAST: f64 = 0.005;
 /// Figures of one run are not independent: each counts as this part of one.
 const EACH: f64 = 0.5;
-/// What is known before: somewhere between the bounds, which is a variance of 1/12.
+/// Before any figure a parameter lies somewhere between its bounds: a variance of 1/12.
 const BEFORE: f64 = 12.0;
 /// Standard errors on each side of a range: 95 % of a normal distribution; more where few figures
 /// are left over, nearly as Student's distribution has it.
@@ -113,7 +113,7 @@ impl At {
         Self { point, now, slopes, sides }
     }
 
-    /// What the figures know of the parameters, and what is known before.
+    /// The information of the figures about the parameters, and that from before.
     fn known(&self, each: f64) -> Vec<Vec<f64>> {
         let weights: Vec<f64> = self
             .now

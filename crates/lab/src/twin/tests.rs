@@ -132,7 +132,7 @@ fn fit_of(made: &Made, number: u64, evaluations: usize) -> Twin {
     fit(&settings, &Journal::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What became of one parameter of all drives.
+/// The fate of one parameter in all drives.
 #[derive(Default)]
 struct Came {
     inside: u32,
