@@ -8,6 +8,7 @@ use crate::drive::{
 use crate::flash::{ChannelOrder, ChannelTake, Device};
 use crate::ftl::{
     Allocation, Frontiers, GcMode, GcSpec, GcWhen, Pace, Rotate, Stripe, Victim, VictimUnit,
+    Watermark,
 };
 use crate::host::{JobSpec, Pattern};
 use crate::sim::Rng;
@@ -28,6 +29,9 @@ pub(in crate::host) fn drawn(seed: u64) -> Setup {
     preempt_by_channels(&mut setup);
     order_channels(&mut setup);
     draw_pace(&mut setup);
+    draw_take(&mut setup);
+    draw_marks(&mut setup);
+    draw_link(&mut setup);
     setup
 }
 
@@ -228,18 +232,12 @@ fn preempt_by_channels(setup: &mut Setup) {
     }
 }
 
-/// Some drives serve their channels in an order of their own, and fetch commands over the link.
-/// Likewise without a draw.
+/// Some drives serve their channels in an order of their own. Likewise without a draw.
 fn order_channels(setup: &mut Setup) {
     let orders = [ChannelOrder::FirstCome, ChannelOrder::DataFirst, ChannelOrder::RoundRobin];
     setup.drive.channel_order = orders[setup.seed as usize / 2 % 3];
     if setup.seed % 4 == 3 {
         setup.drive.channel_take = ChannelTake::WithSlot;
-    }
-    if setup.seed % 5 == 1 {
-        let drive = &mut setup.drive;
-        (drive.link_fetch, drive.link_command) = (Bytes::new(32), Bytes::new(92));
-        drive.link_completion = Bytes::new(44);
     }
 }
 
@@ -264,6 +262,89 @@ pub(super) fn keep_allowed(
 fn draw_pace(setup: &mut Setup) {
     if setup.gc.mode == GcMode::Preemptive && Rng::stream(setup.seed, "drawn pace").below(2) == 0 {
         setup.gc.pace = Pace::Writes;
+    }
+}
+
+/// Some take their dies with a slot on the channel, which goes with no suspension and no cut:
+/// a fifth, and another fifth of what is preemptive over the drive.
+fn draw_take(setup: &mut Setup) {
+    let mut rng = Rng::stream(setup.seed, "drawn take");
+    if rng.below(5) > u64::from(setup.gc.mode == GcMode::Preemptive) {
+        return;
+    }
+    setup.gc.cut_transfers = false;
+    setup.drive.channel_take = ChannelTake::WithSlot;
+    (setup.erase.mode, setup.program.mode) = (EraseMode::None, ProgramMode::None);
+    if setup.drive.scheduler == Scheduler::Fifo {
+        setup.drive.scheduler = Scheduler::OutOfOrder;
+    }
+}
+
+/// Some marks count erased blocks: as many as the shares that were drawn. Copies are not owed block
+/// by block.
+fn draw_marks(setup: &mut Setup) {
+    let mut rng = Rng::stream(setup.seed, "drawn marks");
+    let (blocks, gc) = (setup.device.geometry.blocks, &mut setup.gc);
+    if gc.pace == Pace::Writes || rng.below(2) > 0 {
+        return;
+    }
+    let of = |mark: Watermark| (mark.share_of(blocks) * f64::from(blocks)) as u32;
+    let soft = of(gc.soft).max(1);
+    let hard = of(gc.hard).min(soft - 1);
+    gc.soft = Watermark::Blocks(soft);
+    if hard > 0 {
+        gc.hard = Watermark::Blocks(hard);
+    }
+}
+
+/// What crosses a limited link beside data.
+fn draw_link(setup: &mut Setup) {
+    let mut rng = Rng::stream(setup.seed, "drawn link");
+    if setup.drive.link.get() > 0 {
+        let drive = &mut setup.drive;
+        drive.link_fetch = one_of(&mut rng, &[0, 32, 4096].map(Bytes::new));
+        drive.link_command = one_of(&mut rng, &[0, 92, 4096].map(Bytes::new));
+        drive.link_completion = one_of(&mut rng, &[0, 44, 4096].map(Bytes::new));
+    }
+}
+
+/// What [`Setup::drive`] plays of each drive: every pair that a scenario allows is among them.
+#[test]
+fn what_can_be_combined_is_combined() {
+    let mut seen = std::collections::BTreeMap::<String, u32>::new();
+    for seed in 0..600 {
+        let Setup { mut drive, gc, erase, program, .. } = drawn(seed);
+        keep_allowed(&mut drive, &gc, &erase, &program);
+        let mut see = |what: String| *seen.entry(what).or_default() += 1;
+        if drive.channel_take == ChannelTake::WithSlot {
+            see(format!("with-slot {:?}", gc.mode));
+            see(format!("with-slot pace {:?}", gc.pace));
+        }
+        for (mark, name) in [(gc.soft, "soft"), (gc.hard, "hard")] {
+            if matches!(mark, Watermark::Blocks(_)) {
+                assert_eq!(gc.pace, Pace::Off, "seed {seed}");
+                see(format!("{name} {:?}", gc.mode));
+            }
+        }
+        let bytes = [drive.link_fetch, drive.link_command, drive.link_completion];
+        assert!(drive.link.get() > 0 || bytes == [Bytes::new(0); 3], "seed {seed}");
+        for (bytes, name) in bytes.into_iter().zip(["fetch", "command", "completion"]) {
+            see(format!("{name} {bytes}"));
+        }
+    }
+    let of = |what: String| seen.get(&what).copied().unwrap_or(0);
+    for mode in GcMode::ALL {
+        for what in
+            [format!("with-slot {mode:?}"), format!("soft {mode:?}"), format!("hard {mode:?}")]
+        {
+            assert!(of(what.clone()) >= 5, "{what}: {seen:?}");
+        }
+    }
+    for pace in [Pace::Off, Pace::Writes] {
+        assert!(of(format!("with-slot pace {pace:?}")) >= 5, "{seen:?}");
+    }
+    for what in ["fetch 4KiB", "fetch 32B", "command 4KiB", "command 92B", "completion 4KiB"] {
+        assert!(of(what.to_string()) >= 20, "{what}: {seen:?}");
     }
 }
 
