@@ -5,10 +5,15 @@
 //! scenario, so that it does not depend on which policy or key made them, in the order array, gc,
 //! turns, ftl, rain, erase, buffer. What does nothing is left out (no parity, page mapping, erases
 //! that nothing interrupts), but for gc, which every drive has: `base/sepbit`,
-//! `reads-first/t-es(64ms)`, `raid/nogc`. Where all of it has names of policies, the path is a
-//! policy that makes the same run.
+//! `reads-first/t-es(64ms)`, `raid/nogc`.
+//!
+//! A part is the name of a policy, and behind it in brackets are keys of its axis that the policy
+//! does not set so: `pes[erase.min_run=1us]`, `rain[rain.width=4]`. The brackets, and the kinds of
+//! buffers that no policy makes, are no names: `--policy` refuses them. Where all parts are names
+//! of policies, the path is a policy that makes the same run, of a scenario that has the defaults
+//! on the axes that the path leaves out.
 
-use super::{Axis, Scenario};
+use super::{Axis, Scenario, resolve_policy, tree};
 use crate::array::{ArraySpec, ReadStrategy};
 use crate::drive::{EraseMode, ProgramMode, Reconstruct, Update};
 use crate::ftl::log::LogPolicy;
@@ -16,6 +21,10 @@ use crate::ftl::{DataPlacement, Frontiers, FtlKind, GcMode, Pace, Rotate, Victim
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use toml::{Table, Value};
+
+/// The policy of the axis erase that sets limits.
+const LIMITED: &str = "limited-pes";
 
 /// Every axis in the order of a path.
 const ORDER: [Axis; 7] =
@@ -31,17 +40,18 @@ pub struct PolicyPath {
 impl PolicyPath {
     /// The path of a scenario, with its policy merged in.
     pub fn of(scenario: &Scenario) -> Self {
+        let settings = Settings(Table::try_from(scenario).unwrap_or_default());
         let parts = ORDER.map(|axis| {
             let part = match axis {
-                Axis::Array => array(&scenario.array),
+                Axis::Array => array(&scenario.array).map(Part::from),
                 Axis::Gc => Some(gc(scenario)),
-                Axis::Turns => turns(scenario),
+                Axis::Turns => turns(scenario).map(Part::from),
                 Axis::Ftl => ftl(scenario),
                 Axis::Rain => rain(scenario),
-                Axis::Erase => erase(scenario),
-                Axis::Buffer => buffer(scenario),
+                Axis::Erase => erase(scenario, &settings),
+                Axis::Buffer => buffer(scenario).map(Part::from),
             };
-            (axis, part)
+            (axis, part.map(|part| settings.text(part)))
         });
         Self { parts }
     }
@@ -71,6 +81,64 @@ impl fmt::Display for PolicyPath {
     }
 }
 
+/// A part of a path: a policy, and the keys that matter on its axis and that it does not set.
+struct Part {
+    name: String,
+    beside: Vec<&'static str>,
+}
+
+impl From<String> for Part {
+    fn from(name: String) -> Self {
+        Self { name, beside: Vec::new() }
+    }
+}
+
+/// A scenario's settings, by key.
+struct Settings(Table);
+
+impl Settings {
+    /// The part, and in brackets what the policy of its name does not say.
+    fn text(&self, Part { name, beside }: Part) -> String {
+        let beside = beside.into_iter().map(|key| key.split('.').map(str::to_string).collect());
+        let keys: Vec<String> = self
+            .not_as_set_by(&name)
+            .into_iter()
+            .chain(beside)
+            .filter_map(|key: tree::Path| {
+                let value = tree::get(&self.0, &key)?;
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+                Some(format!("{}={text}", key.join(".")))
+            })
+            .collect();
+        if keys.is_empty() { name } else { format!("{name}[{}]", keys.join(" ")) }
+    }
+
+    /// The keys that the policy of this name sets, and that are set otherwise here.
+    fn not_as_set_by(&self, name: &str) -> Vec<tree::Path> {
+        let chosen = resolve_policy(name).unwrap_or_default();
+        let overlay = chosen.iter().find(|chosen| chosen.name == name);
+        let table = overlay.and_then(|chosen| chosen.overlay.parse::<Table>().ok());
+        let mut keys = Vec::new();
+        leaves(&table.unwrap_or_default(), &[], &mut |key, value| {
+            if tree::get(&self.0, key) != Some(value) {
+                keys.push(key.to_vec());
+            }
+        });
+        keys
+    }
+}
+
+/// Calls `see` with each value of a table and its key.
+fn leaves(table: &Table, under: &[String], see: &mut impl FnMut(&[String], &Value)) {
+    for (name, value) in table {
+        let key = [under, std::slice::from_ref(name)].concat();
+        match value {
+            Value::Table(inner) => leaves(inner, &key, see),
+            value => see(&key, value),
+        }
+    }
+}
+
 fn array(array: &ArraySpec) -> Option<String> {
     let name = word(&array.strategy);
     array.is_on().then(|| match array.strategy {
@@ -88,11 +156,10 @@ fn array(array: &ArraySpec) -> Option<String> {
     })
 }
 
-fn gc(scenario: &Scenario) -> String {
+fn gc(scenario: &Scenario) -> Part {
     let paced = scenario.gc.pace == Pace::Writes;
     let name = match (scenario.gc.mode, scenario.gc.reads_first) {
         (GcMode::Preemptive, false) if paced => "paced",
-        (GcMode::Preemptive, true) if paced => "reads-first(paced)",
         (GcMode::Nogc, _) => "nogc",
         (GcMode::Base, _) => "base",
         (GcMode::Controller, _) => "controller",
@@ -101,7 +168,8 @@ fn gc(scenario: &Scenario) -> String {
         (GcMode::ChannelPreemptive, _) => "channel-preemptive",
         (GcMode::PlaneBlocking, _) => "pb",
     };
-    name.to_string()
+    let beside = if paced && name != "paced" { vec!["gc.pace"] } else { Vec::new() };
+    Part { name: name.to_string(), beside }
 }
 
 fn turns(scenario: &Scenario) -> Option<String> {
@@ -112,11 +180,12 @@ fn turns(scenario: &Scenario) -> Option<String> {
     }
 }
 
-fn ftl(scenario: &Scenario) -> Option<String> {
+fn ftl(scenario: &Scenario) -> Option<Part> {
     let (ftl, victim) = (&scenario.ftl, scenario.gc.victim);
     if ftl.kind == FtlKind::LogBlock {
         let without = ftl.log.policy == LogPolicy::Faster && ftl.log.isolation == 0.0;
-        return Some(word(&ftl.log.policy) + if without { "-no-isolation" } else { "" });
+        let name = word(&ftl.log.policy) + if without { "-no-isolation" } else { "" };
+        return Some(name.into());
     }
     let fifo = if victim == Victim::Fifo { "(fifo)" } else { "" };
     let placed = match ftl.placement {
@@ -130,48 +199,49 @@ fn ftl(scenario: &Scenario) -> Option<String> {
         }
         DataPlacement::Stream => Some("streams".to_string()),
     };
-    let cached = ftl.map.is_cached().then(|| format!("dftl({})", ftl.map.cache));
-    let parts: Vec<String> = placed.into_iter().chain(cached).collect();
-    (!parts.is_empty()).then(|| parts.join("+"))
+    match (placed, ftl.map.is_cached()) {
+        (placed, false) => placed.map(Part::from),
+        (None, true) => Some(format!("dftl({})", ftl.map.cache).into()),
+        // A path has one policy of an axis.
+        (Some(name), true) => Some(Part { name, beside: vec!["ftl.map.cache"] }),
+    }
 }
 
-fn rain(scenario: &Scenario) -> Option<String> {
+fn rain(scenario: &Scenario) -> Option<Part> {
     let rain = &scenario.rain;
-    let name = match (rain.update, rain.reconstruct) {
-        (Update::InPlace, Reconstruct::Never) => "rain".to_string(),
-        (Update::InPlace, Reconstruct::Cost) => "gtr".to_string(),
-        (Update::Superblock, Reconstruct::Never) => "rain-superblock".to_string(),
-        (Update::InPlace, other) => format!("rain({})", word(&other)),
-        (Update::Superblock, other) => format!("rain-superblock({})", word(&other)),
+    let (name, is_named) = match (rain.update, rain.reconstruct) {
+        (Update::InPlace, Reconstruct::Cost) => ("gtr", true),
+        (Update::InPlace, reconstruct) => ("rain", reconstruct == Reconstruct::Never),
+        (Update::Superblock, reconstruct) => ("rain-superblock", reconstruct == Reconstruct::Never),
     };
-    (rain.width > 0).then_some(name)
+    let beside = if is_named { Vec::new() } else { vec!["rain.reconstruct"] };
+    (rain.width > 0).then(|| Part { name: name.to_string(), beside })
 }
 
-fn erase(scenario: &Scenario) -> Option<String> {
-    let erase = match scenario.erase.mode {
-        EraseMode::None => None,
-        EraseMode::Ideal => Some("ideal-es".to_string()),
-        EraseMode::TEs => Some(format!("t-es({})", scenario.erase.timeout)),
-        other @ (EraseMode::Es | EraseMode::IEs | EraseMode::DEs) => Some(other.name().to_string()),
+fn erase(scenario: &Scenario, settings: &Settings) -> Option<Part> {
+    let (erase, program) = (&scenario.erase, &scenario.program);
+    let (erases, programs) = (erase.mode != EraseMode::None, program.mode != ProgramMode::None);
+    let name = match (erase.mode, program.mode) {
+        (EraseMode::None, ProgramMode::None) => return None,
+        (EraseMode::Es, ProgramMode::Ips) if settings.not_as_set_by(LIMITED).is_empty() => {
+            return Some(LIMITED.to_string().into());
+        }
+        (EraseMode::Es, ProgramMode::Ips) => "pes".to_string(),
+        (EraseMode::Es, ProgramMode::Ipc) => "pes(ipc)".to_string(),
+        (EraseMode::None, _) => "baseline".to_string(),
+        (EraseMode::Ideal, _) => "ideal-es".to_string(),
+        (EraseMode::TEs, _) => format!("t-es({})", erase.timeout),
+        (other @ (EraseMode::Es | EraseMode::IEs | EraseMode::DEs), _) => other.name().to_string(),
     };
-    let (of_erases, of_programs) = (&scenario.erase, &scenario.program);
-    let has_limits = (erase.is_some()
-        && (of_erases.max_suspensions > 0 || !of_erases.min_run.is_zero()))
-        || (of_programs.mode != ProgramMode::None
-            && (of_programs.max_suspensions > 0 || !of_programs.min_run.is_zero()));
-    let name = match (scenario.erase.mode, scenario.program.mode) {
-        (_, ProgramMode::None) => erase,
-        (EraseMode::Es, ProgramMode::Ips) => Some("pes".to_string()),
-        (EraseMode::Es, ProgramMode::Ipc) => Some("pes(ipc)".to_string()),
-        (_, program) => Some(
-            erase
-                .into_iter()
-                .chain([format!("program-{}", program.name())])
-                .collect::<Vec<_>>()
-                .join("+"),
-        ),
-    };
-    if has_limits { name.map(|name| format!("limited-{name}")) } else { name }
+    let beside = [
+        (erases && erase.max_suspensions > 0, "erase.max_suspensions"),
+        (erases && !erase.min_run.is_zero(), "erase.min_run"),
+        (programs && !name.starts_with("pes"), "program.mode"),
+        (programs && program.max_suspensions > 0, "program.max_suspensions"),
+        (programs && !program.min_run.is_zero(), "program.min_run"),
+    ];
+    let beside = beside.into_iter().filter(|(is_said, _)| *is_said).map(|(_, key)| key).collect();
+    Some(Part { name, beside })
 }
 
 fn buffer(scenario: &Scenario) -> Option<String> {

@@ -5,7 +5,7 @@ use manx_core::config::{
     ALIASES, ConfigError, Input, Overlaid, Override, POLICIES, PolicyPath, Scenario, Source,
     builtin_device, builtin_scenario, device_names, load, load_device, overlaid,
 };
-use manx_core::drive::Overwrite;
+use manx_core::drive::{EraseMode, Overwrite, ProgramMode};
 use manx_core::flash::Capacity;
 use manx_core::ftl::Watermark;
 use manx_trace::Remap;
@@ -176,4 +176,84 @@ fn what_policies_leave_to_the_scenario_stands_in_their_paths() {
     let (sepbit, erase) = (path("sepbit", &[]).by_axis(), path("t-es", &[]).by_axis());
     let differ: Vec<&String> = sepbit.keys().filter(|axis| sepbit[*axis] != erase[*axis]).collect();
     assert_eq!(differ, ["erase", "ftl", "gc"]);
+}
+
+/// What the keys of the test below decide, but for those that nothing reads: limits of erases that
+/// nothing suspends.
+fn decided(scenario: &Scenario) -> String {
+    let Scenario { gc, rain, ftl, erase, program, .. } = scenario;
+    let gc = (gc.mode, gc.reads_first, gc.pace, gc.copyback, gc.rotate);
+    let rain = (rain.width > 0).then_some((rain.width, rain.update, rain.reconstruct));
+    let erase = (erase.mode != EraseMode::None).then_some((
+        erase.mode,
+        erase.timeout,
+        erase.max_suspensions,
+        erase.min_run,
+    ));
+    let program = (program.mode != ProgramMode::None).then_some((
+        program.mode,
+        program.max_suspensions,
+        program.min_run,
+    ));
+    format!("{gc:?} {rain:?} {} {erase:?} {program:?}", ftl.map.cache)
+}
+
+/// Keys that decide what a path says, one after the other and in pairs, under policies that they go
+/// with: a path whose parts are all policies makes the same run, and any other is refused.
+#[test]
+fn a_path_that_names_policies_makes_the_same_run_whatever_was_set_beside_them() {
+    let keys = [
+        "erase.min_run=1us",
+        "erase.max_suspensions=8",
+        "program.max_suspensions=4",
+        "program.min_run=50us",
+        "erase.mode=d-es",
+        "program.mode=ips",
+        "program.mode=ideal",
+        "gc.pace=writes",
+        "gc.reads_first=true",
+        "gc.copyback=false",
+        "rain.width=2",
+        "rain.reconstruct=always",
+        "ftl.map.cache=64KiB",
+        "gc.rotate=static",
+    ];
+    let policies =
+        ["pes", "es", "t-es", "limited-pes", "modern", "paced", "sepbit", "2r", "rgc", "gtr"];
+    let scenario = builtin_scenario("quick").unwrap();
+    let (mut same, mut refused) = (0, 0);
+    for policy in policies {
+        for (at, first) in keys.iter().enumerate() {
+            for second in &keys[at..] {
+                let sets = [BUFFERED[0], "drive.scheduler=read-first", first, second];
+                let Ok(run) = under(&scenario, Some(policy), &sets) else { continue };
+                let path = PolicyPath::of(&run).to_string();
+                match under(&scenario, Some(&path), &sets[..2]) {
+                    Ok(again) => assert_eq!(decided(&again), decided(&run), "{sets:?}: {path}"),
+                    Err(error) => {
+                        assert!(path.contains('['), "{policy} {sets:?}: {path}: {error}");
+                        refused += 1;
+                        continue;
+                    }
+                }
+                same += 1;
+            }
+        }
+    }
+    assert!(same > 100 && refused > 100, "{same} {refused}");
+    let path = |policy: &str, sets: &[&str]| {
+        PolicyPath::of(&under(&scenario, Some(policy), sets).unwrap()).to_string()
+    };
+    assert_eq!(path("limited-pes", &[]), "reads-first/limited-pes");
+    assert_eq!(path("pes", &["erase.min_run=1us"]), "reads-first/pes[erase.min_run=1us]");
+    assert_eq!(path("es", &["erase.max_suspensions=8"]), "reads-first/es[erase.max_suspensions=8]");
+    assert_eq!(path("t-es", &["gc.pace=writes"]), "reads-first[gc.pace=writes]/t-es(64ms)");
+    assert_eq!(
+        path("d-es", &["program.mode=ips", "program.min_run=1us"]),
+        "reads-first/d-es[program.mode=ips program.min_run=1us]"
+    );
+    assert_eq!(
+        path("cost-benefit", &["ftl.map.cache=64KiB"]),
+        "base/cost-benefit[ftl.map.cache=64KiB]"
+    );
 }
