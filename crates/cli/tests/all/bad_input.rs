@@ -365,3 +365,20 @@ fn torture_refuses_an_array_and_a_power_loss_at_a_time_of_its_own() {
     let cut = ["torture", "quick", "--seeds", "1", "--set", "recovery.cut_at=1s"];
     assert_refused(&[cut.as_slice(), &warmup].concat(), &pieces);
 }
+
+#[test]
+fn a_run_with_a_power_loss_has_no_attribution_and_no_file_beside_it() {
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/cut-beside.file");
+    let cut = ["run", "quick", "--no-cache", "--set", "recovery.keep=true"];
+    let at = ["--set", "recovery.cut_at=50ms", "--set", "measure.warmup_requests=0"];
+    let refused = |options: &[&str], pieces: &[&str]| {
+        assert_refused(&[cut.as_slice(), &at, options].concat(), pieces);
+    };
+    let attribution = ["measure.attribution = true is not allowed", "recovery.cut_at needs false"];
+    refused(&["--attribution"], &attribution);
+    refused(&["--set", "measure.attribution=true"], &attribution);
+    for option in ["--timeline", "--requests"] {
+        refused(&[option, file], &[option, "recovery.cut_at = 50ms", "is not allowed with it"]);
+    }
+    assert!(!Path::new(file).exists());
+}

@@ -317,6 +317,11 @@ fn a_printed_number_has_a_statement_that_prints_it_and_a_miss_its_cause() {
             "claims.c.paper: statement T25 prints 2.5200 to 7.8800",
         ),
         ("verdict = \"missed\"", "claims.c.missed: it is missing: a miss has"),
+        ("missed = { blame = \"b\", tried = \"t\" }", "claims.c.missed: the verdict is consistent"),
+        (
+            "law = 3\nverdict = \"reproduced\"\nmissed = { blame = \"b\", tried = \"t\" }",
+            "claims.c.missed: the verdict is reproduced",
+        ),
         ("verdict = \"reproduced\"", "claims.c.verdict: it has no printed number"),
         ("law = 3\nverdict = \"consistent\"", "claims.c.verdict: a law is held in its band"),
         ("verdict = \"missed\"\nmissed = { blame = \"b\" }", "claims.c.missed.home: it is missing"),

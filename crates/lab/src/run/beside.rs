@@ -58,6 +58,18 @@ impl Files {
         scenario: &Scenario,
     ) -> Result<Self, RunError> {
         let mut files = Self::default();
+        if let Some(cut) = scenario.recovery.cut_at {
+            let asked = [
+                (beside.timeline.is_some(), "--timeline"),
+                (beside.requests.is_some(), "--requests"),
+            ];
+            if let Some((_, option)) = asked.into_iter().find(|(is_asked, _)| *is_asked) {
+                return Err(RunError::Beside(format!(
+                    "{option}: recovery.cut_at = {cut} is not allowed with it: what was under way \
+                     at the power loss has no end to record"
+                )));
+            }
+        }
         if let Some(base) = beside.act_log {
             files.act_log = Some(ActLog::create(path_of(base, policy, runs))?);
         }

@@ -66,6 +66,9 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         measure.warmup_requests,
         message,
     )?;
+    let message =
+        format!("{needs} false: what was under way at the power loss has no end to split");
+    require(!measure.attribution, "measure.attribution", measure.attribution, message)?;
     require(
         workload.act.is_none(),
         "workload.act",

@@ -211,6 +211,11 @@ impl Reader<'_> {
                 _ => Ok((None, verdict)),
             };
         };
+        if verdict != Verdict::Missed {
+            let word = verdict.word();
+            let why = format!("the verdict is {word}: only `verdict = \"missed\"` has a cause");
+            return Err(self.wrong(&key("missed"), why));
+        }
         if miss.blame.trim().is_empty() {
             return Err(self.wrong(&key("missed.blame"), "it is missing: who or what is to blame?"));
         }
