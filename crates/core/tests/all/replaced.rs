@@ -178,7 +178,7 @@ fn what_policies_leave_to_the_scenario_stands_in_their_paths() {
     assert_eq!(differ, ["erase", "ftl", "gc"]);
 }
 
-/// What the keys of the test below decide, but for those that nothing reads: limits of erases that
+/// Decisions of the keys of the test below, but for those that nothing reads: limits of erases that
 /// nothing suspends.
 fn decided(scenario: &Scenario) -> String {
     let Scenario { gc, rain, ftl, erase, program, .. } = scenario;

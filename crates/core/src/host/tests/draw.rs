@@ -297,7 +297,7 @@ fn draw_marks(setup: &mut Setup) {
     }
 }
 
-/// What crosses a limited link beside data.
+/// Bytes that cross a limited link beside data.
 fn draw_link(setup: &mut Setup) {
     let mut rng = Rng::stream(setup.seed, "drawn link");
     if setup.drive.link.get() > 0 {
@@ -308,7 +308,7 @@ fn draw_link(setup: &mut Setup) {
     }
 }
 
-/// What [`Setup::drive`] plays of each drive: every pair that a scenario allows is among them.
+/// The drives that [`Setup::drive`] plays: every pair that a scenario allows is among them.
 #[test]
 fn what_can_be_combined_is_combined() {
     let mut seen = std::collections::BTreeMap::<String, u32>::new();
