@@ -81,6 +81,8 @@ pub struct Server<'a, S: Storage> {
     worked: time::Instant,
     /// Connections with answers to send.
     ready: Vec<u64>,
+    /// When the model completed what is about to be sent.
+    given: Vec<Instant>,
     tally: Tally,
     told_late: Option<time::Instant>,
     told_mismatch: bool,
@@ -136,6 +138,7 @@ impl<'a, S: Storage> Server<'a, S> {
             pause: Pause::new(),
             worked: time::Instant::now(),
             ready: Vec::new(),
+            given: Vec::new(),
             tally: Tally::default(),
             told_late: None,
             told_mismatch: false,
@@ -192,25 +195,15 @@ impl<'a, S: Storage> Server<'a, S> {
         }
         self.hand_on(watch, RECORDS)?;
         self.send_ready(watch);
+        self.note_lateness(watch);
         Ok(now)
     }
 
     fn give(&mut self, finished: &Finished, watch: &mut dyn Watch) {
-        let late = self.clock.now().since(finished.at.min(self.clock.now())).as_ns();
-        let late = self.clock.speed().wall_ns(late);
-        self.tally.lateness.record(late);
         let Finished { done, came, at, .. } = finished;
+        self.given.push(*at);
         self.tally.count(done.ask.kind, at.since(*came), done.ask.length);
         self.tally.errors += u64::from(done.status != Status::Success);
-        if late > self.limits.late.as_nanos() as u64
-            && self.told_late.is_none_or(|told| told.elapsed().as_secs() >= 1)
-        {
-            self.told_late = Some(time::Instant::now());
-            watch.tell(&format!(
-                "an answer left {:.1} ms after its time: the machine is busy, not the drive slow",
-                late as f64 / 1e6
-            ));
-        }
         if !self.told_mismatch
             && let Some(what) = self.machine.first_mismatch()
         {
@@ -221,6 +214,29 @@ impl<'a, S: Storage> Server<'a, S> {
         let Some(connection) = self.connections.get_mut(&finished.owner) else { return };
         connection.done(done, &|out| machine.data(finished, out));
         self.ready.push(finished.owner);
+    }
+
+    /// How late the answers left that were just sent.
+    fn note_lateness(&mut self, watch: &mut dyn Watch) {
+        if self.given.is_empty() {
+            return;
+        }
+        let (now, speed) = (self.clock.now(), self.clock.speed());
+        let mut latest = 0;
+        for at in self.given.drain(..) {
+            let late = speed.wall_ns(now.since(at.min(now)).as_ns());
+            self.tally.lateness.record(late);
+            latest = latest.max(late);
+        }
+        if u128::from(latest) > self.limits.late.as_nanos()
+            && self.told_late.is_none_or(|told| told.elapsed().as_secs() >= 1)
+        {
+            self.told_late = Some(time::Instant::now());
+            watch.tell(&format!(
+                "an answer left {:.1} ms after its time: the machine is busy, not the drive slow",
+                latest as f64 / 1e6
+            ));
+        }
     }
 
     /// Sends what the connections have, and takes up those that waited for it.

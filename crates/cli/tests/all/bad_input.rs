@@ -368,7 +368,7 @@ fn torture_refuses_an_array_and_a_power_loss_at_a_time_of_its_own() {
 
 #[test]
 fn a_run_with_a_power_loss_has_no_attribution_and_no_file_beside_it() {
-    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/cut-beside.file");
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/cut-beside.parquet");
     let cut = ["run", "quick", "--no-cache", "--set", "recovery.keep=true"];
     let at = ["--set", "recovery.cut_at=50ms", "--set", "measure.warmup_requests=0"];
     let refused = |options: &[&str], pieces: &[&str]| {
