@@ -21,7 +21,7 @@ pub(crate) struct Connection {
     sent: usize,
     pub(crate) under_way: u32,
     since: time::Instant,
-    /// What epoll watches for: room to write too.
+    /// Epoll watches for room to write too.
     pub(crate) awaits_room: bool,
     /// Its socket is not read until answers have gone.
     pub(crate) is_deaf: bool,

@@ -7,7 +7,7 @@
 use crate::nbd;
 use manx_core::drive::Status;
 
-/// What a client may ask of a block device.
+/// Kinds of requests to a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Bytes out.

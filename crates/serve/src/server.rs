@@ -56,7 +56,7 @@ impl Default for Limits {
     }
 }
 
-/// Who is told of what happens, and says when it is to end.
+/// The watch over a server: it hears what happens, and says when the server is to end.
 pub trait Watch {
     /// The server is to end.
     fn stops(&self) -> bool;
@@ -166,7 +166,7 @@ impl<'a, S: Storage> Server<'a, S> {
             let count = self.wait(&mut events).map_err(|why| format!("epoll: {why}"))?;
             if count > 0 {
                 self.worked = time::Instant::now();
-                // What was due before these requests came is done before them.
+                // All that was due before these requests came is done before them.
                 let now = self.catch_up(watch)?;
                 for event in &events[..count] {
                     match event.data.u64() {

@@ -1,4 +1,4 @@
-//! What a server tells at its end: latencies of the model, and how late answers left.
+//! Counts that a server tells at its end: latencies of the model, and how late answers left.
 
 use crate::front::Kind;
 use manx_core::stats::{Histogram, OpStats};
