@@ -2,6 +2,7 @@
 
 mod act;
 mod fit;
+mod keys;
 mod lab;
 mod library;
 mod plan;
@@ -15,6 +16,7 @@ mod workload;
 
 pub use act::{ActCommand, RateArgs};
 pub use fit::TwinArgs;
+pub use keys::KeyArgs;
 pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
 pub use plan::PlanCommand;
@@ -185,12 +187,8 @@ pub struct SharedArgs {
     /// A built-in scenario or the path of a scenario file
     #[arg(default_value = "oltp", value_name = "SCENARIO")]
     pub scenario: String,
-    /// Override a key of the scenario: gc.soft=0.1, workload.jobs.0.rate=500 (repeatable)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
-    /// The root seed of every random stream [default: the scenario's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub keys: KeyArgs,
     /// Another device, whole: a name of `manx device list` or the path of a table; what the
     /// scenario says of its own device's numbers does not count
     #[arg(long, value_name = "NAME|FILE")]
@@ -276,24 +274,20 @@ impl SharedArgs {
             )));
         }
         overrides.extend(said(named));
-        if let Some(seed) = self.seed {
-            overrides.push(Override::new("seed", seed.to_string(), format!("--seed {seed}")));
-        }
         if self.attribution {
             overrides.push(Override::new("measure.attribution", "true", "--attribution"));
         }
-        for set in &self.sets {
-            let key = set.split('=').next().unwrap_or_default().trim();
-            if let Some(trace) = &self.trace
-                && ["workload.trace.file", "workload.jobs.0.trace.file"].contains(&key)
-            {
+        if let Some(trace) = &self.trace {
+            let keys = self.keys.sets.iter().filter_map(|set| Some(set.split_once('=')?.0.trim()));
+            let names_one = ["workload.trace.file", "workload.jobs.0.trace.file"];
+            if let Some(key) = keys.into_iter().find(|key| names_one.contains(key)) {
                 let trace = trace.display();
                 return Err(ConfigError::new(format!(
                     "--trace {trace} and --set {key} both name a trace: give one of them"
                 )));
             }
-            overrides.push(Override::from_set(set)?);
         }
+        overrides.extend(self.keys.overrides()?);
         Ok(overrides)
     }
 }

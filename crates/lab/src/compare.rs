@@ -30,6 +30,21 @@ pub struct Options<'a> {
     pub finished: Option<Ended<'a>>,
 }
 
+impl<'a> Options<'a> {
+    /// Runs with nothing beside them, to their end or until `stop`.
+    pub fn plain(cache: Option<&'a Cache>, stop: &'a AtomicBool) -> Self {
+        Self {
+            jobs: None,
+            verify: false,
+            cache,
+            beside: Beside::default(),
+            stop,
+            observer: &|_| {},
+            finished: None,
+        }
+    }
+}
+
 /// Callback for a run that ended.
 pub type Ended<'a> = &'a (dyn Fn(usize, &Finished) + Sync);
 

@@ -2,7 +2,7 @@
 
 use crate::cache::Cache;
 use crate::memory::{Need, refusal};
-use crate::prepare::{Keys, Prepared, States, member};
+use crate::prepare::{Key, Keys, Prepared, States, member};
 use crate::run::RunError;
 use manx_core::array::Array;
 use manx_core::config::Scenario;
@@ -30,35 +30,46 @@ pub fn ready(
     }
     let keys = Keys::default().of_drives(scenario)?;
     let states = States::new(&keys, cache.cloned());
-    let mut drives = Vec::new();
-    for (number, key) in (0..).zip(&keys) {
-        let scenario = match scenario.array.is_on() {
-            true => member(scenario, number),
-            false => scenario.clone(),
-        };
-        let Prepared { map, whole, .. } = states.take(key, &scenario, progress)?;
-        if !whole {
-            return Ok(None);
-        }
-        drives.push((scenario.drive_config().build(map, true), scenario));
-    }
     if !scenario.array.is_on() {
-        return Ok(drives.pop().map(|(drive, _)| Ready::Drive(Box::new(drive))));
+        let Prepared { map, whole, .. } = states.take(&keys[0], scenario, progress)?;
+        let drive = || Ready::Drive(Box::new(scenario.drive_config().build(map, true)));
+        return Ok(whole.then(drive));
     }
-    let members = drives.into_iter().map(|(drive, scenario)| behind_nvme(&scenario, drive));
-    let spare = (!scenario.array.replace_after.is_zero()).then(|| spare(scenario, true));
-    let array = Array::new(&scenario.array, members.collect(), spare, true, scenario.seed);
-    Ok(Some(Ready::Array(Box::new(array))))
+    let mut is_whole = true;
+    let mut taken = |prepared: &Prepared| is_whole &= prepared.whole;
+    let array = array(scenario, &keys, (&states, true), progress, &mut taken)?;
+    Ok(is_whole.then(|| Ready::Array(Box::new(array))))
+}
+
+/// The array of the scenario, its pages with content or without, each member from the state of its
+/// own key; `taken` gets every state.
+pub(crate) fn array(
+    scenario: &Scenario,
+    keys: &[Key],
+    (states, with_content): (&States, bool),
+    progress: &mut dyn FnMut(u64) -> bool,
+    taken: &mut dyn FnMut(&Prepared),
+) -> Result<Array, RunError> {
+    let mut drives = Vec::new();
+    for (number, key) in (0..).zip(keys) {
+        let scenario = member(scenario, number);
+        let prepared = states.take(key, &scenario, progress)?;
+        taken(&prepared);
+        let drive = scenario.drive_config().build(prepared.map, with_content);
+        drives.push(behind_nvme(&scenario, drive));
+    }
+    let spare = (!scenario.array.replace_after.is_zero()).then(|| spare(scenario, with_content));
+    Ok(Array::new(&scenario.array, drives, spare, with_content, scenario.seed))
 }
 
 /// A member of an array, or its spare, behind NVMe.
-pub(crate) fn behind_nvme(scenario: &Scenario, drive: Drive) -> Controller {
+fn behind_nvme(scenario: &Scenario, drive: Drive) -> Controller {
     let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
     Controller::new(drive, attributes, Options::default())
 }
 
 /// The empty drive that takes the place of a member that fails.
-pub(crate) fn spare(scenario: &Scenario, with_content: bool) -> Controller {
+fn spare(scenario: &Scenario, with_content: bool) -> Controller {
     let scenario = member(scenario, scenario.array.members);
     let config = scenario.drive_config();
     behind_nvme(&scenario, config.build(config.empty_map(), with_content))

@@ -1,6 +1,6 @@
 //! The bytes that go through one connection.
 
-use crate::front::{Desk, Done, Fault, Session};
+use crate::front::{Ask, Desk, Done, Fault, Kind, Session, Stretch};
 use crate::listen::Stream;
 use std::io::{ErrorKind, Read, Write};
 use std::time;
@@ -8,8 +8,9 @@ use std::time;
 /// Requests of one connection under way at once; more wait in its socket.
 const DEEPEST: u32 = 1024;
 
-/// Bytes of answers that a client leaves unread before it is heard no more.
-const UNREAD: usize = 64 << 20;
+/// Bytes of requests under way and of answers that a client left unread, with which it is heard no
+/// more.
+const HELD: u64 = 64 << 20;
 
 /// A client.
 pub(crate) struct Connection {
@@ -19,7 +20,9 @@ pub(crate) struct Connection {
     input: Vec<u8>,
     out: Vec<u8>,
     sent: usize,
-    pub(crate) under_way: u32,
+    /// Requests under way, and bytes that they write or are to bring.
+    under_way: u32,
+    bytes_under_way: u64,
     since: time::Instant,
     /// Epoll watches for room to write too.
     pub(crate) awaits_room: bool,
@@ -38,6 +41,7 @@ impl Connection {
             out: Vec::new(),
             sent: 0,
             under_way: 0,
+            bytes_under_way: 0,
             since: time::Instant::now(),
             awaits_room: false,
             is_deaf: false,
@@ -92,9 +96,10 @@ impl Connection {
             if self.is_deaf {
                 return Ok(taken);
             }
-            desk.submitted = 0;
+            (desk.submitted, desk.bytes) = (0, 0);
             let message = self.session.receive(&bytes[taken..], &mut self.out, desk)?;
             self.under_way += desk.submitted;
+            self.bytes_under_way += desk.bytes;
             taken += message;
             if message == 0 {
                 return Ok(taken);
@@ -104,11 +109,13 @@ impl Connection {
 
     /// No more requests are taken from it for now.
     pub(crate) fn is_full(&self) -> bool {
-        self.under_way >= DEEPEST || self.out.len() - self.sent > UNREAD
+        let unread = (self.out.len() - self.sent) as u64;
+        self.under_way >= DEEPEST || self.bytes_under_way + unread > HELD
     }
 
     pub(crate) fn done(&mut self, done: &Done, data: &dyn Fn(&mut Vec<u8>)) {
         self.under_way -= 1;
+        self.bytes_under_way -= bytes_of(&done.ask);
         self.session.done(done, &mut self.out, data);
     }
 
@@ -148,6 +155,15 @@ impl Connection {
 pub(crate) struct CountingDesk<'a> {
     pub(crate) desk: &'a mut dyn Desk,
     pub(crate) submitted: u32,
+    pub(crate) bytes: u64,
+}
+
+/// Bytes that a request holds in memory until it is answered: an answer's, or versions of pages.
+fn bytes_of(ask: &Ask) -> u64 {
+    match ask.kind {
+        Kind::Read | Kind::Write | Kind::Zero { .. } => ask.length,
+        Kind::Trim | Kind::Flush => 0,
+    }
 }
 
 impl Desk for CountingDesk<'_> {
@@ -155,16 +171,88 @@ impl Desk for CountingDesk<'_> {
         self.desk.size()
     }
 
-    fn submit(&mut self, ask: crate::front::Ask, data: &[u8]) {
+    fn submit(&mut self, ask: Ask, data: &[u8]) {
         self.submitted += 1;
+        self.bytes += bytes_of(&ask);
         self.desk.submit(ask, data);
     }
 
-    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<crate::front::Stretch> {
+    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
         self.desk.stretches(offset, length, most)
     }
 
     fn zeros_are_fast(&self) -> bool {
         self.desk.zeros_are_fast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Connection, CountingDesk};
+    use crate::front::{Ask, Desk, Done, Fault, Kind, Session, Stretch};
+    use crate::listen::Stream;
+    use manx_core::drive::Status;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    /// Each byte of a client asks for 16 MiB.
+    struct Greedy;
+
+    const ASK: Ask = Ask { cookie: 0, kind: Kind::Read, offset: 0, length: 16 << 20, fua: false };
+
+    impl Session for Greedy {
+        fn receive(
+            &mut self,
+            bytes: &[u8],
+            _: &mut Vec<u8>,
+            desk: &mut dyn Desk,
+        ) -> Result<usize, Fault> {
+            if !bytes.is_empty() {
+                desk.submit(ASK, &[]);
+            }
+            Ok(bytes.len().min(1))
+        }
+
+        fn done(&mut self, _: &Done, _: &mut Vec<u8>, _: &dyn Fn(&mut Vec<u8>)) {}
+
+        fn is_settled(&self) -> bool {
+            true
+        }
+    }
+
+    struct Nothing;
+
+    impl Desk for Nothing {
+        fn size(&self) -> u64 {
+            1 << 40
+        }
+
+        fn submit(&mut self, _: Ask, _: &[u8]) {}
+
+        fn stretches(&self, _: u64, _: u64, _: usize) -> Vec<Stretch> {
+            Vec::new()
+        }
+
+        fn zeros_are_fast(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_client_that_asks_for_much_waits_until_it_has_some() {
+        let (mut client, server) = UnixStream::pair().unwrap();
+        let mut connection = Connection::new(Stream::Unix(server), Box::new(Greedy));
+        client.write_all(&[0; 40]).unwrap();
+        let mut desk = Nothing;
+        let mut desk = CountingDesk { desk: &mut desk, submitted: 0, bytes: 0 };
+        connection.receive(&mut [0; 64], &mut desk).unwrap();
+        assert!(connection.is_deaf);
+        assert_eq!((connection.under_way, connection.bytes_under_way), (5, 80 << 20));
+        for _ in 0..2 {
+            connection.done(&Done { ask: ASK, status: Status::Success }, &|_| {});
+        }
+        assert!(!connection.is_full(), "48 MiB are under way");
+        connection.go_on(&mut desk).unwrap();
+        assert_eq!((connection.under_way, connection.input.len()), (5, 33));
     }
 }

@@ -60,7 +60,7 @@ pub struct Finished {
     /// When the model completed it.
     pub at: Instant,
     /// Versions of a read, for each page that it touches.
-    versions: Vec<u32>,
+    versions: Box<[u32]>,
 }
 
 /// A drive or an array that holds data.
@@ -288,7 +288,7 @@ impl<S: Storage> Machine<S> {
     /// Does what is due before `limit`, up to the first request that is done.
     pub fn advance_before(&mut self, limit: Instant) -> Option<Finished> {
         if !self.handed.is_empty() {
-            for read in std::mem::take(&mut self.handed) {
+            while let Some(read) = self.handed.pop() {
                 self.reads.remove(&read);
             }
             self.forget();
@@ -317,16 +317,25 @@ impl<S: Storage> Machine<S> {
         } else if self.oracle.mismatches() > before {
             open.status = Status::UnrecoveredRead;
         }
+        let Open { owner, ask, came, left, status, is_flushed_after } = *open;
+        let mut versions = Box::default();
         match part.op {
             Op::Read => {
-                let Part { open, lba, sequence, .. } = part;
-                let versions = completion.payload.unwrap_or_default();
-                self.gathered.push(Gathered { open, lba, sequence, versions });
+                let Part { open, lba, sectors, sequence, .. } = part;
+                let brought = completion.payload.unwrap_or_default();
+                if ask.length == u64::from(sectors) * SECTOR {
+                    self.handed.push(sequence);
+                    versions = brought;
+                } else {
+                    self.gathered.push(Gathered { open, lba, sequence, versions: brought });
+                    if left == 0 {
+                        versions = self.gather(open);
+                    }
+                }
             }
             Op::Write | Op::Trim => self.overtake(&part, completion.status),
             Op::Flush => {}
         }
-        let Open { owner, ask, came, left, status, is_flushed_after } = self.open[part.open];
         if left > 0 {
             return None;
         }
@@ -335,14 +344,13 @@ impl<S: Storage> Machine<S> {
             self.begin(completion.at, part.open, Op::Flush, 0, 0, None);
             return None;
         }
-        let versions = if ask.kind == Kind::Read { self.gather(part.open) } else { Vec::new() };
         self.open.release(part.open);
         Some(Finished { owner, done: Done { ask, status }, came, at: completion.at, versions })
     }
 
     /// Versions of all commands of a read, in the order of their pages. A page that two commands
     /// share cannot be: a command ends with a page, but for the last.
-    fn gather(&mut self, open: u32) -> Vec<u32> {
+    fn gather(&mut self, open: u32) -> Box<[u32]> {
         let mut own: Vec<_> = self.gathered.extract_if(.., |part| part.open == open).collect();
         own.sort_by_key(|part| part.lba);
         self.handed.extend(own.iter().map(|part| part.sequence));

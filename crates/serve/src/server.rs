@@ -337,7 +337,7 @@ impl<'a, S: Storage> Server<'a, S> {
     ) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let mut desk = AtNow { machine: &mut self.machine, now, owner: number };
-        let mut desk = CountingDesk { desk: &mut desk, submitted: 0 };
+        let mut desk = CountingDesk { desk: &mut desk, submitted: 0, bytes: 0 };
         let acted = match scratch {
             Some(scratch) => loop {
                 match connection.receive(scratch, &mut desk) {

@@ -1,6 +1,6 @@
 //! The options of `manx act`.
 
-use super::whole;
+use super::KeyArgs;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum, value_parser};
 use manx_core::config::{ConfigError, Override, split_parameter};
 use manx_lab::load::read_workload;
@@ -37,12 +37,8 @@ pub struct RateArgs {
     /// Another workload: 'act(1)', or the path of a profile
     #[arg(long, value_name = "NAME|FILE")]
     pub workload: Option<String>,
-    /// Override a key of the scenario: workload.act.slice=60s (repeatable)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
-    /// The root seed of every random stream [default: the scenario's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub keys: KeyArgs,
     /// Precondition the drive anew instead of taking its state from the cache
     #[arg(long)]
     pub no_cache: bool,
@@ -83,12 +79,7 @@ impl RateArgs {
             let said = format!("--workload {workload}");
             overrides.push(Override::workload(read_workload(name)?, parameter, said));
         }
-        if let Some(seed) = self.seed {
-            overrides.push(Override::new("seed", seed.to_string(), format!("--seed {seed}")));
-        }
-        for set in &self.sets {
-            overrides.push(Override::from_set(set)?);
-        }
+        overrides.extend(self.keys.overrides()?);
         Ok(overrides)
     }
 }

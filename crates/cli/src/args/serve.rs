@@ -1,6 +1,6 @@
 //! The options of `manx serve`.
 
-use super::{time, whole};
+use super::{KeyArgs, time};
 use clap::{Args as ClapArgs, value_parser};
 use manx_core::units::Duration;
 use manx_serve::Speed;
@@ -16,12 +16,8 @@ pub struct ServeArgs {
     /// The policy [default: the scenario as it is written]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
-    /// Override a key of the scenario: device.op=0.2, drive.buffer="64MiB" (repeatable)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
-    /// The root seed of every random stream [default: the scenario's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub keys: KeyArgs,
     /// Another device, whole: a name of `manx device list` or the path of a table
     #[arg(long, value_name = "NAME|FILE")]
     pub device: Option<String>,

@@ -10,7 +10,6 @@ use manx_lab::compare::Options;
 use manx_lab::json::indented;
 use manx_lab::load::Request;
 use manx_lab::rating::{Question, Rated, Rating, Trial, document};
-use manx_lab::run::Beside;
 use std::fmt::Write;
 
 /// Does what was asked.
@@ -26,15 +25,7 @@ fn rate(args: &RateArgs, screen: &Screen) -> Result<(), Failure> {
     questions.iter().try_for_each(Question::check)?;
     signals::listen();
     let cache = if args.no_cache { None } else { Cache::of_user() };
-    let options = Options {
-        jobs: None,
-        verify: false,
-        cache: cache.as_ref(),
-        beside: Beside::default(),
-        stop: &STOP,
-        observer: &|_| {},
-        finished: None,
-    };
+    let options = Options::plain(cache.as_ref(), &STOP);
     let bar = Bar::new(screen, "act rate", "trials");
     let (mut ratings, mut trials) = (Vec::new(), 0);
     for question in &questions {

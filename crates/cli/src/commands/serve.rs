@@ -51,17 +51,16 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
 }
 
 fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
-    let mut overrides = Vec::new();
-    if let Some(device) = &args.device {
-        let value = quoted(device);
-        overrides.push(Override::new("device.name", value, format!("--device {device}")));
+    if let Some(set) = args.keys.sets.iter().find(|set| set.trim_start().starts_with("measure.")) {
+        let why = format!("--set {set}: a server has no use for it: allowed are keys of the drive");
+        return Err(ConfigError::new(why).into());
     }
-    if let Some(seed) = args.seed {
-        overrides.push(Override::new("seed", seed.to_string(), format!("--seed {seed}")));
-    }
-    for set in &args.sets {
-        overrides.push(Override::from_set(set)?);
-    }
+    let device = args
+        .device
+        .as_deref()
+        .map(|device| Override::new("device.name", quoted(device), format!("--device {device}")));
+    let mut overrides: Vec<Override> = device.into_iter().collect();
+    overrides.extend(args.keys.overrides()?);
     let request = Request::read(&args.scenario, overrides)?;
     let scenario = match &args.policy {
         Some(policy) => request.under(policy)?,
@@ -71,6 +70,7 @@ fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
     match &scenario {
         scenario if scenario.recovery.cut_at.is_some() => Err(at("recovery.cut_at").into()),
         scenario if scenario.workload.act.is_some() => Err(at("workload.act").into()),
+        scenario if scenario.measure.attribution => Err(at("measure.attribution").into()),
         _ => Ok(scenario),
     }
 }

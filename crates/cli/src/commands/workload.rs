@@ -21,7 +21,7 @@ use manx_lab::fit_check::{self, Compared};
 use manx_lab::from_fio::from_fio;
 use manx_lab::load::{read_bounded, read_workload};
 use manx_lab::open::opener;
-use manx_lab::run::{Beside, Moment, Phase};
+use manx_lab::run::{Moment, Phase};
 use manx_trace::{TraceError, survey_each};
 use std::fmt::Write;
 use std::path::Path;
@@ -186,15 +186,7 @@ fn compare_both(trace: &[Override], fit: &Fit, screen: &Screen) -> Result<Vec<Co
         bar.show_part(done, Some(all), None, &format!("now {}", moment.policy));
     };
     let cache = Cache::of_user();
-    let options = Options {
-        jobs: None,
-        verify: false,
-        cache: cache.as_ref(),
-        beside: Beside::default(),
-        stop: &STOP,
-        observer: &observer,
-        finished: None,
-    };
+    let options = Options { observer: &observer, ..Options::plain(cache.as_ref(), &STOP) };
     let profile = Source { file: "the fitted profile".to_string(), text: fit.to_toml(None, None) };
     let compared = fit_check::check(trace, &profile, fit.figures.footprint_pages, &options);
     bar.clear();

@@ -3,9 +3,9 @@
 use super::workload::Workload;
 use super::{Files, Phase, Played, Preparation, Run, RunError};
 use crate::machine::Stopwatch;
-use crate::prepare::{About, member};
+use crate::prepare::{About, Prepared};
 use crate::replay::Replays;
-use crate::storage::{behind_nvme, spare};
+use crate::storage;
 use manx_core::array::{Array, Failure};
 use manx_core::drive::Storage;
 use manx_core::host::{Driver, Job, Oracle};
@@ -22,25 +22,23 @@ impl Run<'_> {
     ) -> Result<(RunResult, Preparation), RunError> {
         let (scenario, verify) = (self.scenario, self.context.verify);
         let mut preparation = Preparation { cpu_s: 0.0, from_cache: true, trouble: None };
-        let (mut drives, mut about) = (Vec::new(), About { settled: true, ..About::default() });
-        for (number, key) in (0..).zip(self.keys) {
-            let scenario = member(scenario, number);
-            let mut progress = |done| {
-                self.tell(Phase::Preconditioning, done, None, None);
-                !self.stopped()
-            };
-            let prepared = self.context.states.take(key, &scenario, &mut progress)?;
+        let mut about = About { settled: true, ..About::default() };
+        let mut progress = |done| {
+            self.tell(Phase::Preconditioning, done, None, None);
+            !self.stopped()
+        };
+        let mut taken = |prepared: &Prepared| {
             preparation.cpu_s += prepared.cpu_s;
             preparation.from_cache &= prepared.from_cache;
-            preparation.trouble = preparation.trouble.or(prepared.trouble);
+            if preparation.trouble.is_none() {
+                preparation.trouble.clone_from(&prepared.trouble);
+            }
             about.settled &= prepared.about.settled;
             (about.waf, about.overwrite) = (prepared.about.waf, prepared.about.overwrite);
             about.passes = about.passes.max(prepared.about.passes);
-            drives
-                .push(behind_nvme(&scenario, scenario.drive_config().build(prepared.map, verify)));
-        }
-        let spare = (!scenario.array.replace_after.is_zero()).then(|| spare(scenario, verify));
-        let mut array = Array::new(&scenario.array, drives, spare, verify, scenario.seed);
+        };
+        let states = (self.context.states, verify);
+        let mut array = storage::array(scenario, self.keys, states, &mut progress, &mut taken)?;
         if let Some(spec) = files.timeline() {
             array.keep_timeline(spec);
         }

@@ -114,21 +114,26 @@ fn unit_of(name: &str) -> Unit {
     if name == "drive.controller" { Unit::Micros } else { Unit::MegaBytes }
 }
 
-fn fit_of(made: &Made, number: u64, evaluations: usize) -> Twin {
-    let measurements = made.measure(number);
-    let (stop, tell) = (AtomicBool::new(false), |_: &Moment| {});
-    let settings = Settings {
-        measurements: &measurements,
+/// The fit of a made drive: few requests, few evaluations.
+fn settings<'a>(measurements: &'a [Measurement], stop: &'a AtomicBool) -> Settings<'a> {
+    Settings {
+        measurements,
         name: "made",
         base: "tlc-enterprise",
         seed: 1,
-        requests: 6_000,
-        evaluations,
+        requests: 1_000,
+        evaluations: 2,
         hold_out: &HoldOut::Nothing,
         threads: 2,
-        stop: &stop,
-        tell: &tell,
-    };
+        stop,
+        tell: &|_| {},
+    }
+}
+
+fn fit_of(made: &Made, number: u64, evaluations: usize) -> Twin {
+    let measurements = made.measure(number);
+    let stop = AtomicBool::new(false);
+    let settings = Settings { requests: 6_000, evaluations, ..settings(&measurements, &stop) };
     fit(&settings, &Journal::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -186,6 +191,7 @@ fn recover(number: u64, came: &mut BTreeMap<&'static str, Came>) -> bool {
 /// `cargo test --release -p manx-lab recovery -- --ignored --nocapture`; `MANX_FIRST=10
 /// MANX_DRIVES=5` for some of the drives.
 #[test]
+// A campaign and no part of `make test`: its command is above.
 #[ignore = "half a minute for each drive"]
 fn recovery_of_drives_drawn_at_random() {
     let number = |name, or| -> u64 {
@@ -212,18 +218,7 @@ fn what_a_fit_writes_can_be_read_again_and_every_number_has_a_source() {
     let made = made(1);
     let measurements = made.measure(1);
     let stop = AtomicBool::new(true);
-    let settings = Settings {
-        measurements: &measurements,
-        name: "made",
-        base: "tlc-enterprise",
-        seed: 1,
-        requests: 1_000,
-        evaluations: 2,
-        hold_out: &HoldOut::Each,
-        threads: 2,
-        stop: &stop,
-        tell: &|_| {},
-    };
+    let settings = Settings { hold_out: &HoldOut::Each, ..settings(&measurements, &stop) };
     // Stopped before it begins: the start of the search, and no ranges.
     let twin = fit(&settings, &Journal::default()).unwrap();
     assert!(twin.is_partial);
@@ -248,18 +243,7 @@ fn runs_held_out_by_name_are_predicted_and_a_wrong_name_is_told() {
     let stop = AtomicBool::new(true);
     let held = |names: &[&str]| {
         let hold_out = HoldOut::Named(names.iter().map(|name| (*name).to_string()).collect());
-        let settings = Settings {
-            measurements: &measurements,
-            name: "made",
-            base: "tlc-enterprise",
-            seed: 1,
-            requests: 1_000,
-            evaluations: 2,
-            hold_out: &hold_out,
-            threads: 2,
-            stop: &stop,
-            tell: &|_| {},
-        };
+        let settings = Settings { hold_out: &hold_out, ..settings(&measurements, &stop) };
         fit(&settings, &Journal::default())
     };
     let twin = held(&["4096-64", "65536-16"]).unwrap();
@@ -285,18 +269,7 @@ fn a_fit_without_what_it_can_fit_says_so() {
     let Measured::Latencies(of) = &mut measurements[0].what else { panic!() };
     of.drives = 8;
     let stop = AtomicBool::new(false);
-    let settings = Settings {
-        measurements: &measurements,
-        name: "made",
-        base: "tlc-enterprise",
-        seed: 1,
-        requests: 1_000,
-        evaluations: 2,
-        hold_out: &HoldOut::Nothing,
-        threads: 1,
-        stop: &stop,
-        tell: &|_| {},
-    };
+    let settings = settings(&measurements, &stop);
     let error = fit(&settings, &Journal::default()).unwrap_err().to_string();
     assert!(error.contains("nothing can be fitted: measured over several drives"), "{error}");
 }

@@ -5,7 +5,6 @@ use manx_core::config::{Override, Source};
 use manx_core::stats::{ArrayCounters, Outcome, RunResult};
 use manx_lab::compare::{Options, compare};
 use manx_lab::load::Request;
-use manx_lab::run::Beside;
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
@@ -45,15 +44,7 @@ fn request(sets: &[&str]) -> Request {
 /// Plays the array with every read checked.
 fn play(policy: &str, sets: &[&str]) -> RunResult {
     static GO_ON: AtomicBool = AtomicBool::new(false);
-    let options = Options {
-        jobs: NonZero::new(1),
-        verify: true,
-        cache: None,
-        beside: Beside::default(),
-        stop: &GO_ON,
-        observer: &|_| {},
-        finished: None,
-    };
+    let options = Options { jobs: NonZero::new(1), verify: true, ..Options::plain(None, &GO_ON) };
     let scenario =
         request(sets).under(policy).unwrap_or_else(|error| panic!("{policy} {sets:?}: {error}"));
     let result = compare(&[(policy.to_string(), scenario)], &options).unwrap().remove(0).result;

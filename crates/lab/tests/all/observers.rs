@@ -92,15 +92,7 @@ fn nowhere(_: &Path, _: bool) -> Result<Box<dyn Sink>, String> {
 /// Results of the runs, without what only an observer can tell.
 fn played(runs: &[(String, Scenario)], verify: bool, beside: Beside<'_>) -> Vec<String> {
     static GO_ON: AtomicBool = AtomicBool::new(false);
-    let options = Options {
-        jobs: NonZero::new(2),
-        verify,
-        cache: None,
-        beside,
-        stop: &GO_ON,
-        observer: &|_| {},
-        finished: None,
-    };
+    let options = Options { jobs: NonZero::new(2), verify, beside, ..Options::plain(None, &GO_ON) };
     let told = |mut run: manx_core::stats::RunResult| {
         (run.attribution, run.verify) = (None, None);
         strip_machine(&to_json(&RunSet { runs: vec![run] })).unwrap()

@@ -5,7 +5,6 @@ use manx_core::stats::{RunResult, RunSet};
 use manx_lab::compare::{Options, compare};
 use manx_lab::json::{strip_machine, to_json};
 use manx_lab::load::Request;
-use manx_lab::run::Beside;
 use std::fmt::Write;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -41,15 +40,7 @@ fn play(file: &str, sets: &[&str]) -> Result<RunResult, String> {
     let sets = [named.as_str()].into_iter().chain(usual).chain(arrival).chain(sets.iter().copied());
     let overrides = sets.map(|set| Override::from_set(set).unwrap()).collect();
     let scenario = Request::read("quick", overrides).unwrap().under("base").unwrap();
-    let options = Options {
-        jobs: NonZero::new(1),
-        verify: true,
-        cache: None,
-        stop: &GO_ON,
-        observer: &|_| {},
-        finished: None,
-        beside: Beside::default(),
-    };
+    let options = Options { jobs: NonZero::new(1), verify: true, ..Options::plain(None, &GO_ON) };
     let runs =
         compare(&[("base".to_string(), scenario)], &options).map_err(|error| error.to_string())?;
     Ok(runs[0].result.clone())

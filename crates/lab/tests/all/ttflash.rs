@@ -6,7 +6,6 @@ use manx_core::config::{Override, Scenario};
 use manx_core::stats::RunResult;
 use manx_lab::compare::{Options, compare};
 use manx_lab::load::Request;
-use manx_lab::run::Beside;
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
@@ -27,15 +26,7 @@ fn runs(scenario: &str, policies: &[&str], sets: &[&str]) -> Vec<RunResult> {
         .iter()
         .map(|policy| (policy.to_string(), request.under(policy).unwrap()))
         .collect();
-    let options = Options {
-        jobs: NonZero::new(2),
-        verify: true,
-        cache: None,
-        beside: Beside::default(),
-        stop: &GO_ON,
-        observer: &|_| {},
-        finished: None,
-    };
+    let options = Options { jobs: NonZero::new(2), verify: true, ..Options::plain(None, &GO_ON) };
     compare(&runs, &options).unwrap().into_iter().map(|run| run.result).collect()
 }
 

@@ -9,7 +9,6 @@ use manx_core::units::{Duration, SECTOR};
 use manx_lab::compare::{Options, compare};
 use manx_lab::load::{Request, read_workload};
 use manx_lab::open::opener;
-use manx_lab::run::Beside;
 use manx_trace::{Record, TimeUnit, TraceSpec, survey_each};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -41,15 +40,7 @@ fn every_profile_runs_on_a_small_drive_and_reads_what_was_written() {
         .filter(|name| *name != "act")
         .map(|name| (name.to_string(), scenario(name, 2000)))
         .collect();
-    let options = Options {
-        jobs: NonZero::new(2),
-        verify: true,
-        cache: None,
-        stop: &GO_ON,
-        observer: &|_| {},
-        finished: None,
-        beside: Beside::default(),
-    };
+    let options = Options { jobs: NonZero::new(2), verify: true, ..Options::plain(None, &GO_ON) };
     let finished = compare(&runs, &options).unwrap();
     for ((name, scenario), run) in runs.iter().zip(&finished) {
         let result = &run.result;
