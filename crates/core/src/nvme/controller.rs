@@ -238,6 +238,12 @@ impl Controller {
         self.admin_done.pop_front()
     }
 
+    /// True when [`Controller::take_admin_completion`] has something.
+    #[inline]
+    pub fn has_admin_completions(&self) -> bool {
+        !self.admin_done.is_empty()
+    }
+
     /// When the drive or the controller next does something by itself; [`Instant::NEVER`] when
     /// nothing is pending.
     #[inline]

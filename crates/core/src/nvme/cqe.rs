@@ -117,11 +117,16 @@ impl StatusField {
     /// The field of a completion. In the artefact's terms a read that failed fast has SC 00h and
     /// only the DNR bit: its host looks at the busy remaining time alone (IODA artefact, `ftl.c`).
     pub fn of(completion: &Completion, terms: &Terms) -> Self {
-        let (sct, sc) = match completion.status {
+        Self::of_status(completion.status, completion.dnr, terms)
+    }
+
+    /// The field of a command that ended with `status`, as [`StatusField::of`].
+    pub fn of_status(status: Status, dnr: bool, terms: &Terms) -> Self {
+        let (sct, sc) = match status {
             Status::PredictableLatencyNotMet if terms.artefact => (0, 0),
             status => code_of(status),
         };
-        Self::new(sct, sc, completion.dnr)
+        Self::new(sct, sc, dnr)
     }
 
     /// Status code type.

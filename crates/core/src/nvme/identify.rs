@@ -9,7 +9,10 @@
 //! log 0Bh, which must be whole dwords: with 1 it would lose the only entry.
 
 use super::admin::Outcome;
-use super::{ALL_NAMESPACES, Controller, NAMESPACE, NVM_SET, Sqe, StatusField, event, feature};
+use super::{
+    ALL_NAMESPACES, Attributes, Controller, NAMESPACE, NVM_SET, Options, Sqe, StatusField, event,
+    feature,
+};
 use crate::units::SECTOR;
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -181,8 +184,30 @@ const _: () = assert!(size_of::<ControllerData>() == IDENTIFY_BYTES);
 const _: () = assert!(size_of::<NamespaceData>() == IDENTIFY_BYTES);
 const _: () = assert!(size_of::<NvmSetList>() == IDENTIFY_BYTES);
 
+/// The answer to Identify: of a drive with these attributes, as a controller with these options
+/// tells it.
+pub fn identify(
+    attributes: &Attributes,
+    options: &Options,
+    sqe: &Sqe,
+) -> Result<Vec<u8>, StatusField> {
+    Told { attributes, options }.identify(sqe)
+}
+
 impl Controller {
     pub(super) fn identify(&self, sqe: &Sqe) -> Result<Outcome, StatusField> {
+        identify(&self.attributes, &self.options, sqe).map(|data| Outcome { result: 0, data })
+    }
+}
+
+/// Identify is told of these.
+struct Told<'a> {
+    attributes: &'a Attributes,
+    options: &'a Options,
+}
+
+impl Told<'_> {
+    fn identify(&self, sqe: &Sqe) -> Result<Vec<u8>, StatusField> {
         let nsid = sqe.nsid.get();
         let data = match sqe.cdw10.get() as u8 {
             cns::NAMESPACE if nsid == NAMESPACE || nsid == ALL_NAMESPACES => {
@@ -206,7 +231,7 @@ impl Controller {
             cns::NVM_SETS => self.set_list(sqe.cdw11.get() as u16).as_bytes().to_vec(),
             _ => return Err(StatusField::INVALID_FIELD),
         };
-        Ok(Outcome { result: 0, data })
+        Ok(data)
     }
 
     fn controller_data(&self) -> ControllerData {
@@ -236,7 +261,7 @@ impl Controller {
     }
 
     fn namespace_data(&self) -> NamespaceData {
-        let a = &self.attributes;
+        let a = self.attributes;
         let blocks = |sectors: u32| U16::from(u16::try_from(sectors - 1).unwrap_or(u16::MAX));
         let mut data = NamespaceData::new_zeroed();
         (data.size, data.capacity, data.used) =
@@ -267,7 +292,7 @@ impl Controller {
 
     /// The sets from `first` on: one, or none.
     fn set_list(&self, first: u16) -> NvmSetList {
-        let a = &self.attributes;
+        let a = self.attributes;
         let mut list = NvmSetList::new_zeroed();
         if first <= NVM_SET {
             list.entries = 1;

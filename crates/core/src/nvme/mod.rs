@@ -29,6 +29,7 @@ pub mod identify;
 pub mod log;
 pub mod plm;
 pub mod sqe;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod window;
