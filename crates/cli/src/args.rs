@@ -21,7 +21,7 @@ pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
-pub use serve::ServeArgs;
+pub use serve::{Protocol, ServeArgs};
 pub use sweep::SweepArgs;
 pub use timeline::TimelineArgs;
 pub use torture::TortureArgs;

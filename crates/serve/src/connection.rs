@@ -2,6 +2,7 @@
 
 use crate::front::{Ask, Desk, Done, Fault, Kind, Session, Stretch};
 use crate::listen::Stream;
+use manx_core::nvme::{AdminCompletion, AdminReply, Sqe};
 use std::io::{ErrorKind, Read, Write};
 use std::time;
 
@@ -145,6 +146,11 @@ impl Connection {
         self.sent < self.out.len()
     }
 
+    /// What time brings, and what the front-end saw.
+    pub(crate) fn tick(&mut self, desk: &mut dyn Desk) -> Result<(), Fault> {
+        self.session.tick(&mut self.out, desk)
+    }
+
     /// The client has not finished its negotiation in `seconds`.
     pub(crate) fn is_slow(&self, seconds: u64) -> bool {
         !self.session.is_settled() && self.since.elapsed().as_secs() >= seconds
@@ -184,6 +190,14 @@ impl Desk for CountingDesk<'_> {
     fn zeros_are_fast(&self) -> bool {
         self.desk.zeros_are_fast()
     }
+
+    fn admin(&mut self, sqe: &Sqe, data: &[u8]) -> Option<AdminReply> {
+        self.desk.admin(sqe, data)
+    }
+
+    fn take_admin_completion(&mut self) -> Option<AdminCompletion> {
+        self.desk.take_admin_completion()
+    }
 }
 
 #[cfg(test)]
@@ -191,14 +205,21 @@ mod tests {
     use super::{Connection, CountingDesk};
     use crate::front::{Ask, Desk, Done, Fault, Kind, Session, Stretch};
     use crate::listen::Stream;
-    use manx_core::drive::Status;
+    use manx_core::drive::{PredictableLatency, Status};
     use std::io::Write;
     use std::os::unix::net::UnixStream;
 
     /// Each byte of a client asks for 16 MiB.
     struct Greedy;
 
-    const ASK: Ask = Ask { cookie: 0, kind: Kind::Read, offset: 0, length: 16 << 20, fua: false };
+    const ASK: Ask = Ask {
+        cookie: 0,
+        kind: Kind::Read,
+        offset: 0,
+        length: 16 << 20,
+        fua: false,
+        predictable: PredictableLatency::Off,
+    };
 
     impl Session for Greedy {
         fn receive(
@@ -249,7 +270,8 @@ mod tests {
         assert!(connection.is_deaf);
         assert_eq!((connection.under_way, connection.bytes_under_way), (5, 80 << 20));
         for _ in 0..2 {
-            connection.done(&Done { ask: ASK, status: Status::Success }, &|_| {});
+            let done = Done { ask: ASK, status: Status::Success, dnr: false, result: 0 };
+            connection.done(&done, &|_| {});
         }
         assert!(!connection.is_full(), "48 MiB are under way");
         connection.go_on(&mut desk).unwrap();

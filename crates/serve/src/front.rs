@@ -1,11 +1,13 @@
 //! The seam between the protocols and the model.
 //!
 //! A front-end is a [`Session`] for each connection: bytes of the client come in, requests go to
-//! the [`Desk`], and what was done comes back as a value. A new transport is a folder and a line
-//! of [`Transport`].
+//! the [`Desk`], and what was done comes back as a value. Connections of one protocol share a
+//! [`Front`]. A new transport is a folder and a line of [`Transport`].
 
-use crate::nbd;
-use manx_core::drive::Status;
+use crate::nvme_tcp;
+use manx_core::drive::{PredictableLatency, Status};
+use manx_core::nvme::{AdminCompletion, AdminReply, Sqe};
+use std::net::SocketAddr;
 
 /// Kinds of requests to a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub struct Ask {
     pub length: u64,
     /// Acknowledged when it is durable, not before.
     pub fua: bool,
+    /// Whether a read may be failed fast.
+    pub predictable: PredictableLatency,
 }
 
 /// A request that is done.
@@ -47,6 +51,10 @@ pub struct Done {
     pub ask: Ask,
     /// How it ended.
     pub status: Status,
+    /// It would end so again: do not retry.
+    pub dnr: bool,
+    /// The busy remaining time of a read that was failed fast, in nanoseconds.
+    pub result: u64,
 }
 
 /// A stretch of the device, by what is known of its bytes.
@@ -68,6 +76,14 @@ pub trait Desk {
     fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch>;
     /// Whether zeros can be had by deallocating.
     fn zeros_are_fast(&self) -> bool;
+    /// The answer of the drive's NVMe controller to an admin command; `None`: there is none.
+    fn admin(&mut self, _: &Sqe, _: &[u8]) -> Option<AdminReply> {
+        None
+    }
+    /// The next admin command that the drive's controller answers later.
+    fn take_admin_completion(&mut self) -> Option<AdminCompletion> {
+        None
+    }
 }
 
 /// Why a connection ends.
@@ -95,6 +111,21 @@ pub trait Session {
 
     /// The client has come so far that it may stay silent.
     fn is_settled(&self) -> bool;
+
+    /// Acts on the time that passed, once a second, and on what [`Front::look`] saw.
+    fn tick(&mut self, _: &mut Vec<u8>, _: &mut dyn Desk) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// What the connections of one protocol share.
+pub trait Front {
+    /// The session of a new connection to `local`, where that is an address of TCP.
+    fn session(&mut self, local: Option<SocketAddr>) -> Box<dyn Session>;
+
+    /// Looks after what the sessions share: once a second, and when an admin command was answered
+    /// later.
+    fn look(&mut self, _: &mut dyn Desk) {}
 }
 
 /// The device as a protocol shows it.
@@ -109,17 +140,20 @@ pub struct Export {
 }
 
 /// The protocols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Transport {
     /// Network block device.
-    Nbd,
+    Nbd(Export),
+    /// NVMe over TCP.
+    NvmeTcp(Box<nvme_tcp::Subsystem>),
 }
 
 impl Transport {
-    /// A session of that protocol.
-    pub fn session(self, export: &Export) -> Box<dyn Session> {
+    /// The front-end of that protocol.
+    pub fn front(self) -> Box<dyn Front> {
         match self {
-            Transport::Nbd => Box::new(nbd::Nbd::new(export.clone())),
+            Transport::Nbd(export) => Box::new(export),
+            Transport::NvmeTcp(subsystem) => Box::new(nvme_tcp::Target::new(*subsystem)),
         }
     }
 }

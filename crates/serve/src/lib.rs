@@ -6,24 +6,28 @@
 //!
 //! Reading order: [`Clock`] turns wall time into the model's; [`Content`] keeps the bytes of each
 //! version of a page; [`Machine`] puts both around the model; `front` is the seam to the
-//! protocols, each a folder ([`nbd`]) and a line in [`Transport`]; `listen` has the sockets,
+//! protocols, each a folder ([`nbd`], [`nvme_tcp`]) and a line in [`Transport`], and `desk` is the
+//! model as they see it; `listen` has the sockets,
 //! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
 //! the loop over all of them; [`Tally`] is what it tells at its end.
 
 mod clock;
 mod connection;
 mod content;
+mod desk;
 mod front;
 mod listen;
 mod machine;
 pub mod nbd;
+pub mod nvme_tcp;
 mod pause;
 mod server;
 mod tally;
 
 pub use clock::{Clock, Speed};
 pub use content::Content;
-pub use front::{Ask, Desk, Done, Export, Fault, Kind, Session, Stretch, Transport};
+pub use desk::Served;
+pub use front::{Ask, Desk, Done, Export, Fault, Front, Kind, Session, Stretch, Transport};
 pub use listen::{Address, ListenError, Listener};
 pub use machine::Machine;
 pub use server::{Limits, Server, Watch};

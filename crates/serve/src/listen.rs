@@ -57,6 +57,14 @@ impl Listener {
         }
     }
 
+    /// The address of TCP; the port is the one that was given.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        match self {
+            Listener::Unix(..) => None,
+            Listener::Tcp(listener) => listener.local_addr().ok(),
+        }
+    }
+
     /// The address as an NBD client writes it; the port is the one that was given.
     pub fn uri(&self) -> String {
         match self {
@@ -82,6 +90,16 @@ impl Listener {
                 stream.set_nodelay(true)?;
                 Ok(Stream::Tcp(stream))
             }
+        }
+    }
+}
+
+impl Stream {
+    /// The server's own address of TCP.
+    pub(crate) fn local(&self) -> Option<SocketAddr> {
+        match self {
+            Stream::Unix(_) => None,
+            Stream::Tcp(stream) => stream.local_addr().ok(),
         }
     }
 }

@@ -23,6 +23,8 @@ struct Open {
     came: Instant,
     left: u32,
     status: Status,
+    dnr: bool,
+    result: u64,
     /// A flush follows its other commands.
     is_flushed_after: bool,
 }
@@ -132,6 +134,11 @@ impl<S: Storage> Machine<S> {
         &self.storage
     }
 
+    /// The model, to be asked what is no command.
+    pub fn storage_mut(&mut self) -> &mut S {
+        &mut self.storage
+    }
+
     /// The bytes.
     pub fn content(&self) -> &Content {
         &self.content
@@ -181,6 +188,8 @@ impl<S: Storage> Machine<S> {
             came: now,
             left: 1,
             status: Status::Success,
+            dnr: false,
+            result: 0,
             is_flushed_after,
         });
         let (offset, end) = (ask.offset, ask.offset + ask.length);
@@ -244,7 +253,8 @@ impl<S: Storage> Machine<S> {
         let id = self.parts.insert(Part { open, at: now, op, lba, sectors, sequence });
         self.open[open].left += 1;
         let fua = op == Op::Write && self.open[open].ask.fua;
-        let command = Command { fua, ..Command::new(id, op, Lba(lba), sectors) };
+        let predictable = self.open[open].ask.predictable;
+        let command = Command { fua, predictable, ..Command::new(id, op, Lba(lba), sectors) };
         match op {
             Op::Write => self.put(offset, length, data),
             Op::Trim if self.zeros_are_fast() => self.deallocate(offset, length),
@@ -314,10 +324,11 @@ impl<S: Storage> Machine<S> {
         open.left -= 1;
         if completion.status != Status::Success {
             open.status = completion.status;
+            (open.dnr, open.result) = (completion.dnr, completion.result64);
         } else if self.oracle.mismatches() > before {
             open.status = Status::UnrecoveredRead;
         }
-        let Open { owner, ask, came, left, status, is_flushed_after } = *open;
+        let Open { owner, ask, came, left, status, dnr, result, is_flushed_after } = *open;
         let mut versions = Box::default();
         match part.op {
             Op::Read => {
@@ -345,7 +356,8 @@ impl<S: Storage> Machine<S> {
             return None;
         }
         self.open.release(part.open);
-        Some(Finished { owner, done: Done { ask, status }, came, at: completion.at, versions })
+        let done = Done { ask, status, dnr, result };
+        Some(Finished { owner, done, came, at: completion.at, versions })
     }
 
     /// Versions of all commands of a read, in the order of their pages. A page that two commands

@@ -7,12 +7,13 @@
 
 use crate::clock::Clock;
 use crate::connection::{Connection, CountingDesk};
-use crate::front::{Ask, Desk, Export, Fault, Stretch, Transport};
+use crate::desk::{AtNow, Served};
+use crate::front::{Fault, Front, Transport};
 use crate::listen::Listener;
 use crate::machine::{Finished, Machine};
 use crate::pause::Pause;
 use crate::tally::Tally;
-use manx_core::drive::{Status, Storage};
+use manx_core::drive::Status;
 use manx_core::host::Records;
 use manx_core::units::Instant;
 use rustix::event::{Timespec, epoll};
@@ -67,12 +68,11 @@ pub trait Watch {
 }
 
 /// A server of one model over one listener.
-pub struct Server<'a, S: Storage> {
+pub struct Server<'a, S: Served> {
     machine: Machine<S>,
     clock: Clock,
     limits: Limits,
-    transport: Transport,
-    export: Export,
+    front: Box<dyn Front>,
     listener: &'a Listener,
     epoll: OwnedFd,
     connections: BTreeMap<u64, Connection>,
@@ -88,39 +88,13 @@ pub struct Server<'a, S: Storage> {
     told_mismatch: bool,
 }
 
-/// The model as a session sees it, at an instant.
-struct AtNow<'a, S: Storage> {
-    machine: &'a mut Machine<S>,
-    now: Instant,
-    owner: u64,
-}
-
-impl<S: Storage> Desk for AtNow<'_, S> {
-    fn size(&self) -> u64 {
-        self.machine.size()
-    }
-
-    fn submit(&mut self, ask: Ask, data: &[u8]) {
-        self.machine.submit(self.now, self.owner, ask, data);
-    }
-
-    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
-        self.machine.stretches(offset, length, most)
-    }
-
-    fn zeros_are_fast(&self) -> bool {
-        self.machine.zeros_are_fast()
-    }
-}
-
-impl<'a, S: Storage> Server<'a, S> {
+impl<'a, S: Served> Server<'a, S> {
     /// A server of `machine` whose clock starts at the first turn.
     pub fn new(
         machine: Machine<S>,
         clock: Clock,
         listener: &'a Listener,
         transport: Transport,
-        export: Export,
         limits: Limits,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -129,8 +103,7 @@ impl<'a, S: Storage> Server<'a, S> {
             machine,
             clock,
             limits,
-            transport,
-            export,
+            front: transport.front(),
             listener,
             epoll,
             connections: BTreeMap::new(),
@@ -179,6 +152,7 @@ impl<'a, S: Storage> Server<'a, S> {
             if swept.elapsed().as_secs() >= 1 {
                 swept = time::Instant::now();
                 self.close_slow(watch);
+                self.tick(watch);
             }
         }
         self.hand_on(watch, 0)?;
@@ -194,6 +168,9 @@ impl<'a, S: Storage> Server<'a, S> {
             self.give(&finished, watch);
         }
         self.hand_on(watch, RECORDS)?;
+        if self.machine.storage_mut().has_news() {
+            self.tick(watch);
+        }
         self.send_ready(watch);
         self.note_lateness(watch);
         Ok(now)
@@ -301,7 +278,8 @@ impl<'a, S: Storage> Server<'a, S> {
             if epoll::add(&self.epoll, &stream, data, epoll::EventFlags::IN).is_err() {
                 continue;
             }
-            let mut connection = Connection::new(stream, self.transport.session(&self.export));
+            let session = self.front.session(stream.local());
+            let mut connection = Connection::new(stream, session);
             let mut desk = AtNow { machine: &mut self.machine, now, owner: number };
             // The greeting cannot fail.
             let _ = connection.greet(&mut desk);
@@ -379,6 +357,23 @@ impl<'a, S: Storage> Server<'a, S> {
             self.tally.faults += 1;
             watch.tell(&format!("connection {number} is closed: {why}"));
         }
+    }
+
+    /// Lets the connections act on time that passed, or on what the drive's controller answered.
+    fn tick(&mut self, watch: &mut dyn Watch) {
+        let now = self.machine.done_until();
+        let mut desk = AtNow { machine: &mut self.machine, now, owner: LISTENER };
+        self.front.look(&mut desk);
+        let mut faults = Vec::new();
+        for (number, connection) in &mut self.connections {
+            if let Err(fault) = connection.tick(&mut desk) {
+                connection.send();
+                faults.push((*number, fault));
+            } else if connection.has_unsent() {
+                self.ready.push(*number);
+            }
+        }
+        faults.into_iter().for_each(|(number, fault)| self.close(number, &fault, watch));
     }
 
     /// Closes clients that do not come to the point.

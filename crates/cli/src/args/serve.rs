@@ -7,6 +7,15 @@ use manx_serve::Speed;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+/// Protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Protocol {
+    /// Network block device
+    Nbd,
+    /// NVMe over TCP
+    NvmeTcp,
+}
+
 /// `manx serve`.
 #[derive(Debug, ClapArgs)]
 pub struct ServeArgs {
@@ -31,9 +40,15 @@ pub struct ServeArgs {
     /// Listen on this address of TCP; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "socket")]
     pub listen: Option<SocketAddr>,
-    /// Listen on an address that other machines reach: NBD here has neither password nor encryption
+    /// Listen on an address that other machines reach: there is neither password nor encryption
     #[arg(long, requires = "listen")]
     pub remote: bool,
+    /// What clients speak: nvme-tcp needs --listen
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Nbd)]
+    pub protocol: Protocol,
+    /// The NVMe Qualified Name of the subsystem, with --protocol nvme-tcp
+    #[arg(long, value_name = "NQN", default_value = "nqn.2026-01.io.manx:disk", value_parser = nqn)]
+    pub nqn: String,
     /// The name of the export; a client may leave it out
     #[arg(long, value_name = "NAME", default_value = "manx")]
     pub export: String,
@@ -70,6 +85,14 @@ pub struct ServeArgs {
 fn speed(text: &str) -> Result<Speed, String> {
     let speed = text.parse().ok().and_then(Speed::new);
     speed.ok_or_else(|| "a factor from 0.0001 to 100".to_string())
+}
+
+fn nqn(text: &str) -> Result<String, String> {
+    let is_name = text.starts_with("nqn.") && text.len() <= 223 && text.is_ascii();
+    let is_own = text != manx_serve::nvme_tcp::DISCOVERY;
+    (is_name && is_own && !text.contains(|c: char| c.is_whitespace() || c.is_control()))
+        .then(|| text.to_string())
+        .ok_or_else(|| "a name that begins with `nqn.`, of at most 223 letters".to_string())
 }
 
 fn mode(text: &str) -> Result<u32, String> {

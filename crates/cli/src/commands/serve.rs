@@ -2,13 +2,14 @@
 
 use super::progress::Bar;
 use super::{Failure, print, requests_file};
-use crate::args::{ServeArgs, quoted};
+use crate::args::{Protocol, ServeArgs, quoted};
 use crate::say::say_line;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_core::config::{ConfigError, Override, Scenario};
 use manx_core::drive::Storage;
 use manx_core::host::Records;
+use manx_core::nvme::{Attributes, Controller, Options};
 use manx_core::stats::{Histogram, Percentiles};
 use manx_core::units::Duration;
 use manx_lab::cache::Cache;
@@ -16,8 +17,9 @@ use manx_lab::json::indented;
 use manx_lab::load::Request;
 use manx_lab::run::Sink;
 use manx_lab::storage::{Ready, ready};
+use manx_serve::nvme_tcp::Subsystem;
 use manx_serve::{
-    Address, Clock, Export, Limits, Listener, Machine, Server, Tally, Transport, Watch,
+    Address, Clock, Export, Limits, Listener, Machine, Served, Server, Tally, Transport, Watch,
 };
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
@@ -45,6 +47,11 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
     bar.clear();
     match storage? {
         None => Err(Failure::Interrupted("nothing was served")),
+        Some(Ready::Drive(drive)) if args.protocol == Protocol::NvmeTcp => {
+            let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
+            let controller = Controller::new(*drive, attributes, options(args));
+            serve(args, &scenario, controller, &listener, sink)
+        }
         Some(Ready::Drive(drive)) => serve(args, &scenario, *drive, &listener, sink),
         Some(Ready::Array(array)) => serve(args, &scenario, *array, &listener, sink),
     }
@@ -77,6 +84,10 @@ fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
 
 fn address(args: &ServeArgs) -> Result<Address, ConfigError> {
     match (&args.socket, args.listen) {
+        (Some(path), _) if args.protocol == Protocol::NvmeTcp => Err(ConfigError::new(format!(
+            "--socket {}: NVMe/TCP goes by TCP: --listen ADDRESS:PORT",
+            path.display()
+        ))),
         (Some(path), _) => Ok(Address::Unix(path.clone(), args.mode)),
         (None, Some(address)) if !address.ip().is_loopback() && !args.remote => {
             Err(ConfigError::new(format!(
@@ -109,7 +120,51 @@ impl Watch for Terminal {
     }
 }
 
-fn serve<S: Storage>(
+/// The drive's controller as hosts see it.
+fn options(args: &ServeArgs) -> Options {
+    Options { name: args.nqn.clone(), ..Options::default() }
+}
+
+/// The protocol with what it shows of the model.
+fn transport<S: Served>(
+    args: &ServeArgs,
+    scenario: &Scenario,
+    machine: &mut Machine<S>,
+    listener: &Listener,
+) -> Transport {
+    match args.protocol {
+        Protocol::Nbd => Transport::Nbd(Export {
+            name: args.export.clone(),
+            description: described(scenario),
+            preferred: machine.page_bytes() as u32,
+        }),
+        Protocol::NvmeTcp => {
+            let drive = machine.storage().drive(0);
+            Transport::NvmeTcp(Box::new(Subsystem {
+                attributes: Attributes::of(drive, &scenario.drive, &scenario.gc),
+                options: options(args),
+                has_controller: machine.storage_mut().controller().is_some(),
+                address: listener.tcp(),
+            }))
+        }
+    }
+}
+
+fn described(scenario: &Scenario) -> String {
+    format!("{}, a model of {}", scenario.name, scenario.device.name)
+}
+
+/// How a client connects.
+fn place(args: &ServeArgs, listener: &Listener) -> String {
+    match (args.protocol, listener.tcp()) {
+        (Protocol::NvmeTcp, Some(address)) => {
+            format!("nvme connect -t tcp -a {} -s {} -n {}", address.ip(), address.port(), args.nqn)
+        }
+        _ => listener.uri(),
+    }
+}
+
+fn serve<S: Served>(
     args: &ServeArgs,
     scenario: &Scenario,
     storage: S,
@@ -117,12 +172,8 @@ fn serve<S: Storage>(
     sink: Option<Box<dyn Sink>>,
 ) -> Result<(), Failure> {
     let machine = Machine::new(storage);
-    let machine = if sink.is_some() { machine.with_records() } else { machine };
-    let export = Export {
-        name: args.export.clone(),
-        description: format!("{}, a model of {}", scenario.name, scenario.device.name),
-        preferred: machine.page_bytes() as u32,
-    };
+    let mut machine = if sink.is_some() { machine.with_records() } else { machine };
+    let transport = transport(args, scenario, &mut machine, listener);
     let of = |time: Duration| time::Duration::from_nanos(time.as_ns());
     let limits = Limits {
         connections: args.connections as usize,
@@ -132,9 +183,9 @@ fn serve<S: Storage>(
     };
     let ready = format!(
         "serving {} ({} bytes) at {}\n",
-        export.description,
+        described(scenario),
         machine.size(),
-        listener.uri()
+        place(args, listener)
     );
     match args.json {
         true => say_line(ready.trim_end()),
@@ -145,7 +196,7 @@ fn serve<S: Storage>(
     let ends = lasts.and_then(|lasts| time::Instant::now().checked_add(of(lasts)));
     let mut watch = Terminal { ends, sink };
     let clock = Clock::start(args.speed);
-    let server = Server::new(machine, clock, listener, Transport::Nbd, export, limits);
+    let server = Server::new(machine, clock, listener, transport, limits);
     let mut server = server.map_err(|error| Failure::Work(format!("cannot serve: {error}")))?;
     let served = server.serve(&mut watch);
     let finished = watch.sink.as_mut().map_or(Ok(()), |sink| sink.finish());

@@ -3,7 +3,7 @@
 use super::{Ask, Kind, Machine};
 use manx_core::array::Array;
 use manx_core::config::{Input, Override, Scenario, builtin_scenario, load};
-use manx_core::drive::{Drive, Status, Storage};
+use manx_core::drive::{Drive, PredictableLatency, Status, Storage};
 use manx_core::nvme::{Attributes, Controller, Options};
 use manx_core::sim::Rng;
 use manx_core::units::{Duration, Instant};
@@ -34,7 +34,7 @@ fn array() -> Array {
 }
 
 fn ask(kind: Kind, offset: u64, length: u64) -> Ask {
-    Ask { cookie: 0, kind, offset, length, fua: false }
+    Ask { cookie: 0, kind, offset, length, fua: false, predictable: PredictableLatency::Off }
 }
 
 /// Does everything, and gives the bytes of the last read.
@@ -83,7 +83,7 @@ fn agrees_with_plain_bytes<S: Storage>(mut machine: Machine<S>, rounds: u32) {
                 Kind::Zero { .. } => plain[range].fill(0),
                 _ => {}
             }
-            let ask = Ask { cookie, kind, offset, length, fua };
+            let ask = Ask { cookie, fua, ..ask(kind, offset, length) };
             machine.submit(now, 1, ask, if kind == Kind::Write { &data } else { &[] });
             busy.insert(cookie, (offset, ask));
         }

@@ -7,7 +7,8 @@ mod negotiation;
 mod transmission;
 mod wire;
 
-use crate::front::{Desk, Done, Export, Fault, Session};
+use crate::front::{Desk, Done, Export, Fault, Front, Session};
+use std::net::SocketAddr;
 
 /// Largest payload of a request: 32 MiB, the size that a client may count on without asking.
 pub const MAX_PAYLOAD: u32 = 32 << 20;
@@ -39,6 +40,12 @@ impl Nbd {
     /// A connection to that export.
     pub fn new(export: Export) -> Self {
         Self { export, phase: Phase::New, structured: false, allocation: false, no_zeroes: false }
+    }
+}
+
+impl Front for Export {
+    fn session(&mut self, _: Option<SocketAddr>) -> Box<dyn Session> {
+        Box::new(Nbd::new(self.clone()))
     }
 }
 

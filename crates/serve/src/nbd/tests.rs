@@ -2,7 +2,7 @@
 
 use super::Nbd;
 use crate::front::{Ask, Desk, Done, Export, Fault, Kind, Session, Stretch};
-use manx_core::drive::Status;
+use manx_core::drive::{PredictableLatency, Status};
 use manx_core::sim::Rng;
 
 /// A desk that only notes.
@@ -33,6 +33,10 @@ impl Desk for Notes {
     fn zeros_are_fast(&self) -> bool {
         !self.keeps_deallocated
     }
+}
+
+fn done(ask: Ask, status: Status) -> Done {
+    Done { ask, status, dnr: false, result: 0 }
 }
 
 fn session() -> Nbd {
@@ -156,26 +160,33 @@ fn reads_and_writes_are_asked_and_answered() {
     assert!(feed(&mut nbd, &mut desk, &write[..100]).unwrap().is_empty());
     assert!(desk.asked.is_empty(), "the payload is not whole");
     feed(&mut nbd, &mut desk, &write).unwrap();
-    let asked = Ask { cookie: 42, kind: Kind::Write, offset: 4096, length: 512, fua: true };
+    let asked = Ask {
+        cookie: 42,
+        kind: Kind::Write,
+        offset: 4096,
+        length: 512,
+        fua: true,
+        predictable: PredictableLatency::Off,
+    };
     assert_eq!(desk.asked.pop().unwrap(), (asked, vec![9; 512]));
     let mut out = Vec::new();
-    nbd.done(&Done { ask: asked, status: Status::Success }, &mut out, &|_| ());
+    nbd.done(&done(asked, Status::Success), &mut out, &|_| ());
     let simple = |error: u32| {
         [&0x67446698u32.to_be_bytes()[..], &error.to_be_bytes(), &42u64.to_be_bytes()].concat()
     };
     assert_eq!(out, simple(0));
     out.clear();
     let read = Ask { kind: Kind::Read, fua: false, ..asked };
-    nbd.done(&Done { ask: read, status: Status::UnrecoveredRead }, &mut out, &|_| ());
+    nbd.done(&done(read, Status::UnrecoveredRead), &mut out, &|_| ());
     assert_eq!(out, simple(5), "EIO");
     out.clear();
     let data = |out: &mut Vec<u8>| out.resize(out.len() + 512, 3);
-    nbd.done(&Done { ask: read, status: Status::Success }, &mut out, &data);
+    nbd.done(&done(read, Status::Success), &mut out, &data);
     assert_eq!(out, [simple(0), vec![3; 512]].concat());
 
     let mut nbd = transmitting(&mut desk, true);
     out.clear();
-    nbd.done(&Done { ask: read, status: Status::Success }, &mut out, &data);
+    nbd.done(&done(read, Status::Success), &mut out, &data);
     let head = [
         &0x668e33efu32.to_be_bytes()[..],
         &[0, 1, 0, 1],

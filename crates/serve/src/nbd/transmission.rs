@@ -6,7 +6,7 @@ use super::wire::{
 };
 use super::{MAX_PAYLOAD, Nbd};
 use crate::front::{Ask, Desk, Done, Fault, Kind};
-use manx_core::drive::Status;
+use manx_core::drive::{PredictableLatency, Status};
 use manx_core::units::SECTOR;
 
 /// Bytes of a request before its payload.
@@ -68,7 +68,9 @@ impl Nbd {
                 let Request { cookie, offset, length, .. } = request;
                 let (offset, length) =
                     if kind == Kind::Flush { (0, 0) } else { (offset, u64::from(length)) };
-                desk.submit(Ask { cookie, kind, offset, length, fua }, &bytes[HEADER..end]);
+                let predictable = PredictableLatency::Off;
+                let ask = Ask { cookie, kind, offset, length, fua, predictable };
+                desk.submit(ask, &bytes[HEADER..end]);
             }
         }
         Ok(end)

@@ -1,0 +1,134 @@
+//! Identify and the discovery log: the model's own bytes, with what a transport adds to them.
+
+use super::queue::ENTRIES;
+use super::wire::IN_CAPSULE;
+use super::{DISCOVERY, Subsystem};
+use manx_core::nvme::identify::{IDENTIFY_BYTES, cns};
+use manx_core::nvme::{Sqe, StatusField, Terms, identify};
+use std::net::SocketAddr;
+
+/// 1.4.0, as Identify tells it.
+pub(super) const VERSION: u32 = 0x0001_0400;
+/// Keep-alive timeouts are in tenths of a second times this.
+const KEEP_ALIVE_UNIT: u16 = 10;
+/// ONCS: Compare, Dataset Management, Write Zeroes.
+const COMMANDS: u16 = 1 | 1 << 2 | 1 << 3;
+/// SGLS: SGLs without alignment; addresses may be offsets within the capsule.
+const SGLS: u32 = 1 | 1 << 20;
+/// Several controllers, several hosts (CMIC bit 1), one namespace that they share (NMIC bit 0).
+const SHARED_SUBSYSTEM: u8 = 1 << 1;
+const SHARED_NAMESPACE: u8 = 1;
+/// Bytes of the discovery log's head, and of an entry.
+const ENTRY: usize = 1024;
+
+impl Subsystem {
+    /// The terms by which entries are judged, on a device of so many sectors.
+    pub(super) fn terms(&self, sectors: u64) -> Terms {
+        let transfer_max = (super::io::TRANSFER_MAX / 512) as u32;
+        let (artefact, limited_retry) = (self.options.artefact, self.options.limited_retry);
+        Terms { sectors, transfer_max, artefact, limited_retry }
+    }
+
+    /// The answer to Identify, of a controller with that number, on a device of so many sectors.
+    pub(super) fn identify(
+        &self,
+        sqe: &Sqe,
+        controller: u16,
+        sectors: u64,
+        zeros_are_fast: bool,
+    ) -> Result<Vec<u8>, StatusField> {
+        let mut attributes = self.attributes;
+        attributes.sectors = sectors;
+        let what = sqe.cdw10.get() as u8;
+        if what == cns::NVM_SETS && !self.has_controller {
+            return Err(StatusField::INVALID_FIELD);
+        }
+        let mut page = identify::identify(&attributes, &self.options, sqe)?;
+        match what {
+            cns::CONTROLLER => {
+                page[76] = SHARED_SUBSYSTEM;
+                if !self.has_controller {
+                    // No sets, no windows, no notices of them.
+                    page[92..102].fill(0);
+                    page[338..342].fill(0);
+                }
+                put16(&mut page, 520, COMMANDS);
+                add_fabrics(&mut page, controller);
+            }
+            cns::NAMESPACE => {
+                page[30] = SHARED_NAMESPACE;
+                // DLFEAT: zeros are read there, and Write Zeroes may deallocate.
+                page[33] = if zeros_are_fast { 0b1001 } else { 0 };
+                if !self.has_controller {
+                    page[100..104].fill(0);
+                }
+            }
+            _ => {}
+        }
+        Ok(page)
+    }
+
+    /// Identify Controller of the discovery subsystem.
+    pub(super) fn identify_discovery(&self, controller: u16) -> Vec<u8> {
+        let mut page = vec![0; IDENTIFY_BYTES];
+        page[4..72].fill(b' ');
+        put_text(&mut page, 4, 20, &self.options.serial);
+        put_text(&mut page, 24, 40, "Manx discovery");
+        put_text(&mut page, 64, 8, env!("CARGO_PKG_VERSION"));
+        page[77] = 8;
+        page[80..84].copy_from_slice(&VERSION.to_le_bytes());
+        // A discovery controller.
+        page[111] = 2;
+        page[259] = super::admin::EVENTS as u8 - 1;
+        // Get Log Page takes offsets.
+        page[261] = 1 << 2;
+        put_text(&mut page, 768, 256, DISCOVERY);
+        add_fabrics(&mut page, controller);
+        page
+    }
+
+    /// The discovery log for a host that reached `local`: one subsystem.
+    pub(super) fn discovery_log(&self, local: Option<SocketAddr>) -> Vec<u8> {
+        let mut log = vec![0; 2 * ENTRY];
+        log[8] = 1;
+        let entry = &mut log[ENTRY..];
+        let Some(address) = local.or(self.address) else {
+            return vec![0; ENTRY];
+        };
+        // TCP; IPv4 or IPv6; a subsystem with namespaces.
+        entry[..3].copy_from_slice(&[3, if address.is_ipv4() { 1 } else { 2 }, 2]);
+        put16(entry, 4, 1);
+        put16(entry, 6, 0xffff);
+        put16(entry, 8, ENTRIES as u16 - 1);
+        entry[32..64].fill(b' ');
+        put_text(entry, 32, 32, &address.port().to_string());
+        put_text(entry, 256, 256, &self.options.name);
+        entry[512..768].fill(b' ');
+        put_text(entry, 512, 256, &address.ip().to_string());
+        log
+    }
+}
+
+/// Fields of Identify Controller that only a controller over fabrics has.
+fn add_fabrics(page: &mut [u8], controller: u16) {
+    put16(page, 78, controller);
+    put16(page, 320, KEEP_ALIVE_UNIT);
+    (page[512], page[513]) = (0x66, 0x44);
+    put16(page, 514, ENTRIES as u16);
+    page[536..540].copy_from_slice(&SGLS.to_le_bytes());
+    // Capsules in units of 16 bytes; data begin right behind the command.
+    page[1792..1796].copy_from_slice(&((64 + IN_CAPSULE as u32) / 16).to_le_bytes());
+    page[1796..1800].copy_from_slice(&1u32.to_le_bytes());
+    // One SGL descriptor; I/O queues may be disconnected.
+    page[1803] = 1;
+    put16(page, 1804, 1);
+}
+
+fn put16(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
+}
+
+fn put_text(bytes: &mut [u8], at: usize, length: usize, text: &str) {
+    let text = &text.as_bytes()[..text.len().min(length)];
+    bytes[at..at + text.len()].copy_from_slice(text);
+}

@@ -1,0 +1,77 @@
+//! NVMe over TCP: a discovery subsystem and one subsystem with one namespace, the model.
+//!
+//! Sources: NVM Express TCP Transport Specification 1.0 (PDUs, digests, errors), NVM Express Base
+//! Specification 2.1 (Fabrics commands, properties, Identify, logs, features), NVM Command Set
+//! Specification. What the drive itself answers (its Identify, its logs, Predictable Latency Mode)
+//! comes from its controller in the model, byte for byte.
+//!
+//! In reading order: [`wire`] has the PDUs and [`crc`] their digest; [`queue`] is a connection, a
+//! queue pair: commands in, data and answers out; [`fabrics`] connects it, [`admin`] and [`io`]
+//! carry out commands; [`shared`] is what connections of one subsystem know of each other.
+//!
+//! Not here: TLS, authentication, several namespaces, fused commands, reservations, SGLs of several
+//! segments, abortion of reads and writes (Abort answers that it did not).
+
+mod admin;
+mod crc;
+mod fabrics;
+mod identify;
+mod io;
+mod queue;
+mod shared;
+mod wire;
+
+use crate::front::{Desk, Front, Session};
+use manx_core::nvme::{Attributes, Options};
+use shared::Shared;
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+/// The name of every discovery subsystem (NVMe Base 2.1, 4.7).
+pub const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
+
+/// A subsystem: a drive or an array under a name.
+#[derive(Clone, Debug)]
+pub struct Subsystem {
+    /// Promises of the drive, for Identify; of an array, its size is looked at alone.
+    pub attributes: Attributes,
+    /// Its name, serial number and terms.
+    pub options: Options,
+    /// The namespace is a drive behind a controller of the model: it has NVM Sets and windows.
+    pub has_controller: bool,
+    /// Where it listens, for the discovery log.
+    pub address: Option<SocketAddr>,
+}
+
+/// The front-end: what its connections share.
+#[derive(Debug)]
+pub struct Target {
+    shared: Rc<RefCell<Shared>>,
+}
+
+impl Target {
+    /// A target with that subsystem.
+    pub fn new(subsystem: Subsystem) -> Self {
+        Self { shared: Rc::new(RefCell::new(Shared::new(subsystem))) }
+    }
+}
+
+impl Front for Target {
+    fn session(&mut self, local: Option<SocketAddr>) -> Box<dyn Session> {
+        Box::new(queue::Queue::new(self.shared.clone(), local))
+    }
+
+    fn look(&mut self, desk: &mut dyn Desk) {
+        let mut shared = self.shared.borrow_mut();
+        for sqe in shared.orphans() {
+            desk.admin(&sqe, &[]);
+        }
+        while let Some(done) = desk.take_admin_completion() {
+            shared.answered(done);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
