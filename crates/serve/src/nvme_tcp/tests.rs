@@ -1,1 +1,284 @@
+//! Bytes by hand from the specifications, and whatever a host may send.
 
+use super::{Subsystem, Target};
+use crate::front::{Ask, Desk, Done, Fault, Front, Kind, Session, Stretch};
+use manx_core::drive::{PredictableLatency, Status};
+use manx_core::nvme::{Attributes, Options};
+use manx_core::sim::Rng;
+use manx_core::units::Duration;
+
+const SIZE: u64 = 1 << 20;
+const NQN: &str = "nqn.2026-01.io.manx:disk";
+
+/// A desk that only notes.
+#[derive(Default)]
+struct Notes {
+    asked: Vec<(Ask, Vec<u8>)>,
+}
+
+impl Desk for Notes {
+    fn size(&self) -> u64 {
+        SIZE
+    }
+
+    fn submit(&mut self, ask: Ask, data: &[u8]) {
+        assert!(ask.offset + ask.length <= SIZE && ask.length.is_multiple_of(512));
+        let has_data = ask.kind == Kind::Write;
+        assert_eq!(data.len() as u64, if has_data { ask.length } else { 0 });
+        self.asked.push((ask, data.to_vec()));
+    }
+
+    fn stretches(&self, _: u64, length: u64, _: usize) -> Vec<Stretch> {
+        vec![Stretch { length, has_bytes: true }]
+    }
+
+    fn zeros_are_fast(&self) -> bool {
+        true
+    }
+}
+
+fn target() -> Target {
+    let attributes = Attributes {
+        sectors: SIZE / 512,
+        map_unit_sectors: 8,
+        is_cache_volatile: true,
+        read_typical: Duration::from_us(80),
+        optimal_write: 65_536,
+        dtwin_reads: 1,
+        dtwin_writes: 1,
+        dtwin_time_ms: 1,
+        ndwin_high_ms: 1,
+        ndwin_low_ms: 1,
+    };
+    let options = Options { name: NQN.to_string(), ..Options::default() };
+    Target::new(Subsystem { attributes, options, has_controller: true, address: None })
+}
+
+/// Feeds it bytes as one piece; what it answered, and whether it goes on.
+fn feed(session: &mut dyn Session, desk: &mut Notes, bytes: &[u8]) -> (Vec<u8>, Option<Fault>) {
+    let (mut out, mut at) = (Vec::new(), 0);
+    loop {
+        match session.receive(&bytes[at..], &mut out, desk) {
+            Ok(0) => return (out, None),
+            Ok(taken) => at += taken,
+            Err(fault) => return (out, Some(fault)),
+        }
+    }
+}
+
+/// ICReq: version 0, HPDA 0, these digests, one R2T.
+fn ic_request(digests: u8) -> Vec<u8> {
+    let mut request = vec![0, 0, 128, 0, 128, 0, 0, 0, 0, 0, 0, digests];
+    request.resize(128, 0);
+    request
+}
+
+/// A command capsule without digests.
+fn capsule(entry: &[u8; 64], data: &[u8]) -> Vec<u8> {
+    let plen = (72 + data.len()) as u32;
+    let pdo = if data.is_empty() { 0 } else { 72 };
+    [&[4, 0, 72, pdo][..], &plen.to_le_bytes(), entry, data].concat()
+}
+
+/// An entry with its SGL: of `kind`, so long.
+fn entry(opcode: u8, cid: u16, nsid: u32, length: u32, kind: u8) -> [u8; 64] {
+    let mut entry = [0; 64];
+    (entry[0], entry[1], entry[39]) = (opcode, 0x40, kind);
+    entry[2..4].copy_from_slice(&cid.to_le_bytes());
+    entry[4..8].copy_from_slice(&nsid.to_le_bytes());
+    entry[32..36].copy_from_slice(&length.to_le_bytes());
+    entry
+}
+
+/// Connect of that controller's queue.
+fn connect(controller: u16, queue: u16) -> Vec<u8> {
+    let mut connect = entry(0x7f, 1, 1, 1024, 0x01);
+    connect[42..44].copy_from_slice(&queue.to_le_bytes());
+    connect[44] = 31;
+    let mut data = vec![0; 1024];
+    data[16..18].copy_from_slice(&controller.to_le_bytes());
+    data[256..256 + NQN.len()].copy_from_slice(NQN.as_bytes());
+    data[512..520].copy_from_slice(b"nqn.host");
+    capsule(&connect, &data)
+}
+
+/// The answer to a command: result, head, queue, command, status with its phase.
+fn answer(result: u64, head: u16, queue: u16, cid: u16, status: u16) -> Vec<u8> {
+    [
+        &[5, 0, 24, 0, 24, 0, 0, 0][..],
+        &result.to_le_bytes(),
+        &head.to_le_bytes(),
+        &queue.to_le_bytes(),
+        &cid.to_le_bytes(),
+        &(status << 1).to_le_bytes(),
+    ]
+    .concat()
+}
+
+/// An enabled controller's admin session and an I/O session.
+fn sessions(target: &mut Target, desk: &mut Notes) -> (Box<dyn Session>, Box<dyn Session>) {
+    let (mut admin, mut io) = (target.session(None), target.session(None));
+    let mut enable = entry(0x7f, 2, 0, 0, 0x5a);
+    (enable[44], enable[48]) = (0x14, 1);
+    let bytes = [ic_request(0), connect(0xffff, 0), capsule(&enable, &[])].concat();
+    let (out, fault) = feed(&mut *admin, desk, &bytes);
+    assert_eq!(fault, None);
+    let mut response = vec![1, 0, 128, 0, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0];
+    response.resize(128, 0);
+    assert_eq!(out[..128], response, "256 KiB of data in a PDU");
+    assert_eq!(out[128..], [answer(1, 1, 0, 1, 0), answer(0, 2, 0, 2, 0)].concat());
+    let (out, fault) = feed(&mut *io, desk, &[ic_request(0), connect(1, 1)].concat());
+    assert_eq!((&out[128..], fault), (&answer(1, 1, 1, 1, 0)[..], None));
+    (admin, io)
+}
+
+fn done(ask: Ask, status: Status) -> Done {
+    Done { ask, status, dnr: status != Status::Success, result: 0 }
+}
+
+#[test]
+fn a_write_is_asked_for_its_data_and_a_read_brings_them() {
+    let (mut target, mut desk) = (target(), Notes::default());
+    let (_admin, mut io) = sessions(&mut target, &mut desk);
+    let mut write = entry(0x01, 0x1234, 1, 1024, 0x5a);
+    (write[40], write[48], write[51]) = (8, 1, 0x40);
+    let (out, fault) = feed(&mut *io, &mut desk, &capsule(&write, &[]));
+    assert_eq!(fault, None);
+    let r2t = [9, 0, 24, 0, 24, 0, 0, 0, 0x34, 0x12, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0];
+    assert_eq!(out, r2t);
+    assert!(desk.asked.is_empty());
+    let mut part = vec![6, 0, 24, 24, 0, 0, 0, 0, 0x34, 0x12, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0];
+    part.resize(24, 0);
+    (part[4], part[5]) = (24, 2);
+    part.extend_from_slice(&[7; 512]);
+    let mut last = part.clone();
+    (last[1], last[13]) = (4, 2);
+    last[24..].fill(8);
+    let (out, fault) = feed(&mut *io, &mut desk, &[part, last].concat());
+    assert_eq!((out, fault), (vec![], None));
+    let ask = Ask {
+        cookie: 0,
+        kind: Kind::Write,
+        offset: 4096,
+        length: 1024,
+        fua: true,
+        predictable: PredictableLatency::Off,
+    };
+    assert_eq!(desk.asked, [(ask, [[7; 512], [8; 512]].concat())]);
+    let mut out = Vec::new();
+    io.done(&done(ask, Status::Success), &mut out, &|_| ());
+    assert_eq!(out, answer(0, 2, 1, 0x1234, 0));
+
+    let mut read = entry(0x02, 9, 1, 512, 0x5a);
+    read[8] = 1;
+    feed(&mut *io, &mut desk, &capsule(&read, &[]));
+    let (ask, _) = desk.asked[1];
+    assert_eq!((ask.kind, ask.predictable), (Kind::Read, PredictableLatency::On));
+    let mut out = Vec::new();
+    io.done(&done(ask, Status::Success), &mut out, &|out| out.extend_from_slice(&[6; 512]));
+    let mut head = vec![7, 4, 24, 24, 24, 2, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0];
+    head.resize(24, 0);
+    assert_eq!(out, [&head[..], &[6; 512], &answer(0, 3, 1, 9, 0)].concat());
+
+    // Failed fast: the vendor's status, do not retry, and the busy time in DW0 and DW1.
+    feed(&mut *io, &mut desk, &capsule(&read, &[]));
+    let (ask, _) = desk.asked[2];
+    let (status, dnr, result) = (Status::PredictableLatencyNotMet, true, 77_000);
+    let mut out = Vec::new();
+    io.done(&Done { ask, status, dnr, result }, &mut out, &|_| panic!("no data"));
+    assert_eq!(out, answer(77_000, 4, 1, 9, 0x4701));
+}
+
+#[test]
+fn what_breaks_the_protocol_is_told_with_its_head() {
+    let desk = &mut Notes::default();
+    let early = capsule(&entry(0, 0, 0, 0, 0x5a), &[]);
+    let (out, fault) = feed(&mut *target().session(None), desk, &early);
+    assert!(matches!(fault, Some(Fault::Protocol(_))));
+    let mut term = vec![3, 0, 24, 0, 96, 0, 0, 0, 2, 0];
+    term.resize(24, 0);
+    assert_eq!(out, [term, early[..72].to_vec()].concat(), "a PDU that may not come yet");
+    for (at, value, status, information) in [(8, 1, 6, 8), (10, 32, 1, 10), (11, 4, 1, 11)] {
+        let mut request = ic_request(0);
+        request[at] = value;
+        let (out, fault) = feed(&mut *target().session(None), desk, &request);
+        assert!(fault.is_some());
+        assert_eq!((out[8], out[10]), (status, information));
+    }
+    let wrong = [capsule(&entry(0, 0, 0, 0, 0x5a), &[]), vec![1, 2, 3, 4]].concat();
+    let mut wrong = [ic_request(1), wrong].concat();
+    (wrong[129], wrong[132]) = (1, 76);
+    let (out, fault) = feed(&mut *target().session(None), desk, &wrong);
+    assert!(fault.is_some());
+    assert_eq!(out[128 + 8..128 + 14], [3, 0, 1, 2, 3, 4], "the digest that came");
+}
+
+/// A PDU of drawn bytes, most of them nearly right.
+fn drawn(rng: &mut Rng) -> Vec<u8> {
+    let mut noise = |below: u64| rng.next_u64() % below;
+    let opcodes = [0, 1, 2, 2, 5, 8, 9, 0x0c, 0x06, 0x0a, 0x18, 0x7f];
+    let opcode = opcodes[noise(opcodes.len() as u64) as usize];
+    let length = [0, 512, 1024, 4096, 8192, 9000, 1 << 20, 1 << 31][noise(8) as usize];
+    let mut command =
+        entry(opcode, noise(4) as u16, [1, 1, 1, 0, 2][noise(5) as usize], length, 0x5a);
+    (command[39], command[40]) = ([1, 0x5a, 0x5a, 0][noise(4) as usize], noise(20) as u8);
+    command[48] = noise(20) as u8;
+    let most = [0, 8192, 8192, 10_000][noise(4) as usize];
+    let data = vec![noise(256) as u8; length.min(most) as usize];
+    let mut bytes = match noise(40) {
+        0 => ic_request(noise(5) as u8),
+        1 => connect([0xffff, 1, 2][noise(3) as usize], noise(4) as u16),
+        2 => {
+            let mut fields = vec![6, 4, 24, 24, 0, 0, 0, 0, noise(4) as u8, 0, noise(4) as u8, 0];
+            fields.resize(24, 0);
+            fields[16..20].copy_from_slice(&length.to_le_bytes());
+            fields.extend_from_slice(&data);
+            let plen = fields.len() as u32;
+            fields[4..8].copy_from_slice(&plen.to_le_bytes());
+            fields
+        }
+        _ => capsule(&command, &data),
+    };
+    for _ in 0..[0, 0, 0, 0, 0, 0, 1, 5][noise(8) as usize] {
+        let at = noise(bytes.len() as u64) as usize;
+        bytes[at] = noise(256) as u8;
+    }
+    bytes
+}
+
+#[test]
+fn noise_of_20_000_sessions_is_answered_or_closed() {
+    let mut rng = Rng::stream(11, "nvme-tcp");
+    let (mut handed, mut faults) = (0, 0);
+    for round in 0..20_000u32 {
+        let (mut target, mut desk) = (target(), Notes::default());
+        let (mut admin, mut io) = sessions(&mut target, &mut desk);
+        let mut fresh = target.session(None);
+        let session: &mut dyn Session = match round % 4 {
+            0 => &mut *fresh,
+            1 => &mut *admin,
+            _ => &mut *io,
+        };
+        let mut out = Vec::new();
+        for _ in 0..6 {
+            let (told, fault) = feed(session, &mut desk, &drawn(&mut rng));
+            out.extend_from_slice(&told);
+            if fault.is_some() {
+                faults += 1;
+                break;
+            }
+            for (ask, _) in std::mem::take(&mut desk.asked) {
+                let data = |out: &mut Vec<u8>| out.resize(out.len() + ask.length as usize, 1);
+                handed += 1;
+                session.done(&done(ask, Status::Success), &mut out, &data);
+            }
+        }
+        // What went out is whole PDUs.
+        let mut at = 0;
+        while at < out.len() {
+            at += u32::from_le_bytes(out[at + 4..at + 8].try_into().unwrap()) as usize;
+        }
+        assert_eq!(at, out.len());
+    }
+    assert!(handed > 2_000 && faults > 5_000, "{handed} requests, {faults} faults");
+}
