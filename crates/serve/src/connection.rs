@@ -146,7 +146,7 @@ impl Connection {
         self.sent < self.out.len()
     }
 
-    /// What time brings, and what the front-end saw.
+    /// The session acts on time that passed, and on news.
     pub(crate) fn tick(&mut self, desk: &mut dyn Desk) -> Result<(), Fault> {
         self.session.tick(&mut self.out, desk)
     }

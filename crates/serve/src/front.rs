@@ -118,7 +118,7 @@ pub trait Session {
     }
 }
 
-/// What the connections of one protocol share.
+/// The common part of the connections of one protocol.
 pub trait Front {
     /// The session of a new connection to `local`, where that is an address of TCP.
     fn session(&mut self, local: Option<SocketAddr>) -> Box<dyn Session>;

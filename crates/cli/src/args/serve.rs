@@ -43,7 +43,7 @@ pub struct ServeArgs {
     /// Listen on an address that other machines reach: there is neither password nor encryption
     #[arg(long, requires = "listen")]
     pub remote: bool,
-    /// What clients speak: nvme-tcp needs --listen
+    /// The protocol of the clients: nvme-tcp needs --listen
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Nbd)]
     pub protocol: Protocol,
     /// The NVMe Qualified Name of the subsystem, with --protocol nvme-tcp

@@ -10,6 +10,14 @@ const HOST: &str = "nqn.2014-08.org.nvmexpress:uuid:0b7d1f7c-5e0a-4c55-9c51-9d6a
 pub const NQN: &str = "nqn.2026-01.io.manx:disk";
 pub const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 
+/// Opcodes.
+pub const FLUSH: u8 = 0x00;
+pub const WRITE: u8 = 0x01;
+pub const READ: u8 = 0x02;
+pub const COMPARE: u8 = 0x05;
+pub const WRITE_ZEROES: u8 = 0x08;
+pub const DATASET_MANAGEMENT: u8 = 0x09;
+
 /// CRC32C, a bit at a time: RFC 3720's polynomial 1EDC6F41h, reflected.
 fn digest(bytes: &[u8]) -> [u8; 4] {
     let mut crc = u32::MAX;
@@ -79,13 +87,13 @@ pub struct Terms {
     pub data_digest: bool,
     /// HPDA: dwords, 0's based.
     pub alignment: u8,
-    /// CATTR: no flow control of the submission queue.
+    /// CATTR: the submission queue has no flow control.
     pub no_flow: bool,
     /// Keep-alive timeout in milliseconds.
     pub keep_alive: u32,
 }
 
-/// What came from the controller.
+/// A PDU from the controller.
 #[derive(Debug)]
 pub enum Came {
     Completion(Completion),
@@ -312,5 +320,57 @@ impl Host {
         let queues = 1..=queues;
         let queues = queues.map(|id| Queue::connect(address, io, NQN, (controller, id))).collect();
         Self { admin, queues, controller }
+    }
+}
+
+/// Bytes that differ from one seed to the next, and from block to block.
+pub fn pattern(seed: u64, bytes: usize) -> Vec<u8> {
+    (0..bytes as u64).map(|at| ((seed * 131 + at / 512) ^ at) as u8).collect()
+}
+
+/// Writes and reads of its own part of the device, 32 at once; every read is verified.
+pub fn verify_at_depth(queue: &mut Queue, base: u64, rounds: u64) {
+    let mut under_way: Vec<(u16, u64, Option<Vec<u8>>)> = Vec::new();
+    let mut held = vec![0u64; 64];
+    let (mut round, mut done) = (0, 0);
+    while done < rounds {
+        while round < rounds && under_way.len() < 32 {
+            let slot = (round * 7 + round / 64) % 64;
+            if under_way.iter().any(|(_, other, _)| *other == slot) {
+                break;
+            }
+            let blocks = 24;
+            let lba = base + slot * blocks;
+            let is_write = round % 3 != 2 || held[slot as usize] == 0;
+            let bytes = blocks as usize * 512;
+            if is_write {
+                held[slot as usize] = base + round + 1;
+                let data = pattern(held[slot as usize], bytes);
+                let entry = Entry::new(WRITE, 1).blocks(lba, blocks as u32);
+                under_way.push((queue.send(entry, &data, 0), slot, Some(data)));
+            } else {
+                let entry = Entry::new(READ, 1).blocks(lba, blocks as u32);
+                under_way.push((queue.send(entry, &[], bytes), slot, None));
+            }
+            round += 1;
+        }
+        let at = |cid| under_way.iter().position(|(other, ..)| *other == cid).expect("its own");
+        match queue.take() {
+            Came::Completion(completion) => {
+                assert_eq!(completion.status, 0);
+                under_way.swap_remove(at(completion.cid));
+                done += 1;
+            }
+            Came::Data { cid, bytes, .. } => {
+                let (_, slot, _) = under_way[at(cid)];
+                assert!(bytes == pattern(held[slot as usize], bytes.len()), "slot {slot}");
+            }
+            came @ Came::Ready { .. } => {
+                let Came::Ready { cid, .. } = came else { unreachable!() };
+                let data = under_way[at(cid)].2.clone().unwrap();
+                queue.give(&came, &data);
+            }
+            came => panic!("{came:?}"),
+        }
     }
 }

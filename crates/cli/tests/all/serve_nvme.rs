@@ -1,6 +1,9 @@
 //! `manx serve --protocol nvme-tcp` with a host of our own.
 
-use crate::initiator::{Came, DISCOVERY, Entry, Host, NQN, Queue, Terms};
+use crate::initiator::{
+    COMPARE, Came, DATASET_MANAGEMENT, DISCOVERY, Entry, FLUSH, Host, NQN, Queue, READ, Terms,
+    WRITE, WRITE_ZEROES, pattern, verify_at_depth,
+};
 use crate::support::assert_refused;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -55,12 +58,6 @@ impl Drop for Served {
     }
 }
 
-const FLUSH: u8 = 0x00;
-const WRITE: u8 = 0x01;
-const READ: u8 = 0x02;
-const COMPARE: u8 = 0x05;
-const WRITE_ZEROES: u8 = 0x08;
-const DATASET_MANAGEMENT: u8 = 0x09;
 const FUA: u32 = 1 << 30;
 
 fn identify(cns: u32, namespace: u32) -> Entry {
@@ -70,10 +67,6 @@ fn identify(cns: u32, namespace: u32) -> Entry {
 /// Get Log Page of so many bytes.
 fn log(page: u32, bytes: u32) -> Entry {
     Entry::new(0x02, 0).dword(10, page | (bytes / 4 - 1) << 16)
-}
-
-fn pattern(seed: u64, bytes: usize) -> Vec<u8> {
-    (0..bytes as u64).map(|at| ((seed * 131 + at / 512) ^ at) as u8).collect()
 }
 
 fn le16(bytes: &[u8], at: usize) -> u16 {
@@ -328,53 +321,6 @@ fn the_discovery_subsystem_tells_where_to_connect() {
     assert_eq!(queue.ask(identify(0, 1), &[], 4096).0.status, 0x02);
     assert_eq!(queue.ask(log(2, 512), &[], 512).0.status, 0x109);
     served.end();
-}
-
-/// Writes and reads of its own part of the device, 32 at once; every read is verified.
-fn verify_at_depth(queue: &mut Queue, base: u64, rounds: u64) {
-    let mut under_way: Vec<(u16, u64, Option<Vec<u8>>)> = Vec::new();
-    let mut held = vec![0u64; 64];
-    let (mut round, mut done) = (0, 0);
-    while done < rounds {
-        while round < rounds && under_way.len() < 32 {
-            let slot = (round * 7 + round / 64) % 64;
-            if under_way.iter().any(|(_, other, _)| *other == slot) {
-                break;
-            }
-            let blocks = 24;
-            let lba = base + slot * blocks;
-            let is_write = round % 3 != 2 || held[slot as usize] == 0;
-            let bytes = blocks as usize * 512;
-            if is_write {
-                held[slot as usize] = base + round + 1;
-                let data = pattern(held[slot as usize], bytes);
-                let entry = Entry::new(WRITE, 1).blocks(lba, blocks as u32);
-                under_way.push((queue.send(entry, &data, 0), slot, Some(data)));
-            } else {
-                let entry = Entry::new(READ, 1).blocks(lba, blocks as u32);
-                under_way.push((queue.send(entry, &[], bytes), slot, None));
-            }
-            round += 1;
-        }
-        let at = |cid| under_way.iter().position(|(other, ..)| *other == cid).expect("its own");
-        match queue.take() {
-            Came::Completion(completion) => {
-                assert_eq!(completion.status, 0);
-                under_way.swap_remove(at(completion.cid));
-                done += 1;
-            }
-            Came::Data { cid, bytes, .. } => {
-                let (_, slot, _) = under_way[at(cid)];
-                assert!(bytes == pattern(held[slot as usize], bytes.len()), "slot {slot}");
-            }
-            came @ Came::Ready { .. } => {
-                let Came::Ready { cid, .. } = came else { unreachable!() };
-                let data = under_way[at(cid)].2.clone().unwrap();
-                queue.give(&came, &data);
-            }
-            came => panic!("{came:?}"),
-        }
-    }
 }
 
 #[test]

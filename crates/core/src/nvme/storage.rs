@@ -1,4 +1,4 @@
-//! A drive behind NVMe in the place of a drive: whoever plays commands on one plays them on either.
+//! A drive behind NVMe in the place of a drive: commands are played on either.
 
 use super::Controller;
 use crate::drive::{Attributed, Command, Completion, Drive, Storage, TimelineSpec};

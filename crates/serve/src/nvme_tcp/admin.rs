@@ -1,7 +1,8 @@
 //! Admin commands: what belongs to the transport is answered here, the rest by the drive's
 //! controller; an array, which has none, answers the little that is left.
 
-use super::queue::{Phase, Pointer, Queue};
+use super::pointer::Pointer;
+use super::queue::{Phase, Queue};
 use super::shared::{QUEUES, abort};
 use crate::front::Desk;
 use manx_core::nvme::admin::opcode;
@@ -143,7 +144,7 @@ impl Queue {
         Ok(Some((told | told << 16, Vec::new())))
     }
 
-    /// What the drive's controller says, or, without one, what can be said of an array.
+    /// The answer of the drive's controller, or, without one, of an array.
     fn ask_drive(&mut self, place: u32, sqe: &Sqe, data: &[u8], desk: &mut dyn Desk) -> Answer {
         let identifier = self.shared.borrow_mut().late(self.controller, place);
         let own = Sqe { cid: identifier.into(), ..*sqe };

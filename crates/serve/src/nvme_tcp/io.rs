@@ -1,6 +1,7 @@
 //! Commands of the NVM command set (NVM Command Set Specification, 3).
 
-use super::queue::{Pointer, Queue};
+use super::pointer::Pointer;
+use super::queue::Queue;
 use crate::front::{Ask, Desk, Kind};
 use manx_core::drive::{Command, Op, PredictableLatency};
 use manx_core::nvme::sqe::{Request, opcode};

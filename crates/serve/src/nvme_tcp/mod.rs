@@ -6,8 +6,9 @@
 //! comes from its controller in the model, byte for byte.
 //!
 //! In reading order: [`wire`] has the PDUs and [`crc`] their digest; [`queue`] is a connection, a
-//! queue pair: commands in, data and answers out; [`fabrics`] connects it, [`admin`] and [`io`]
-//! carry out commands; [`shared`] is what connections of one subsystem know of each other.
+//! queue pair: commands in, data and answers out; [`pointer`] says where data are; [`fabrics`]
+//! connects it, [`admin`] (with [`identify`]) and [`io`] carry out commands; [`shared`] is the
+//! common state of one subsystem's connections.
 //!
 //! Not here: TLS, authentication, several namespaces, fused commands, reservations, SGLs of several
 //! segments, abortion of reads and writes (Abort answers that it did not).
@@ -17,6 +18,7 @@ mod crc;
 mod fabrics;
 mod identify;
 mod io;
+mod pointer;
 mod queue;
 mod shared;
 mod wire;

@@ -1,4 +1,5 @@
-//! What the connections of one subsystem share: controllers, and who waits for a late answer.
+//! The common state of the connections of one subsystem: controllers, and commands that the
+//! drive's controller answers late.
 
 use super::Subsystem;
 use manx_core::nvme::{AdminCompletion, Sqe};

@@ -273,7 +273,7 @@ fn noise_of_20_000_sessions_is_answered_or_closed() {
                 session.done(&done(ask, Status::Success), &mut out, &data);
             }
         }
-        // What went out is whole PDUs.
+        // All that went out is whole PDUs.
         let mut at = 0;
         while at < out.len() {
             at += u32::from_le_bytes(out[at + 4..at + 8].try_into().unwrap()) as usize;
