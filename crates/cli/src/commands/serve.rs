@@ -120,9 +120,14 @@ impl Watch for Terminal {
     }
 }
 
-/// The drive's controller as hosts see it.
+/// The drive's controller as hosts see it. A Linux takes no two drives with one identity, which
+/// comes from the serial number: it is the name's FNV-1a.
 fn options(args: &ServeArgs) -> Options {
-    Options { name: args.nqn.clone(), ..Options::default() }
+    let hash = args.nqn.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    let serial = format!("MANX{hash:016X}");
+    Options { name: args.nqn.clone(), serial, ..Options::default() }
 }
 
 /// The protocol with what it shows of the model.
