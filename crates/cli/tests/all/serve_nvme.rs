@@ -258,6 +258,29 @@ fn event_requests_are_kept_taken_back_and_limited() {
 }
 
 #[test]
+fn a_window_that_ends_by_itself_is_told_to_who_waits_for_it() {
+    let served = Served::start(&["--policy", "base"]);
+    let mut host = Host::new(served.address, Terms::default(), 0);
+    let admin = &mut host.admin;
+    let set = |feature, cdw11| Entry::new(0x09, 0).dword(10, feature).dword(11, cdw11);
+    assert_eq!(admin.ask(set(0x0b, 1 << 12), &[], 0).0.status, 0, "notices of log 0Bh");
+    let mut config = [0; 512];
+    // Bit 14: the deterministic window ended by itself.
+    config[1] = 0x40;
+    assert_eq!(admin.ask(set(0x13, 1).dword(12, 1), &config, 0).0.status, 0);
+    let event = admin.send(Entry::new(0x0c, 0), &[], 0);
+    assert_eq!(admin.ask(set(0x14, 1).dword(12, 1), &[], 0).0.status, 0);
+    // Its longest time is a fraction of a second.
+    let Came::Completion(done) = admin.take() else { panic!("no completion") };
+    assert_eq!((done.cid, done.status, done.result), (event, 0, 0x000b_0402));
+    let sets = admin.ask(log(0x0b, 12), &[], 12).1;
+    assert_eq!((le64(&sets, 0), le16(&sets, 8)), (1, 1));
+    let window = admin.ask(log(0x0a, 512).dword(11, 1 << 16), &[], 512).1;
+    assert_eq!((window[0], le16(&window, 2)), (2, 0x4000));
+    served.end();
+}
+
+#[test]
 fn connections_are_a_controllers_queues() {
     let served = Served::start(&[]);
     let mut host = Host::new(served.address, Terms::default(), 2);
