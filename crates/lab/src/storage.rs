@@ -41,6 +41,29 @@ pub fn ready(
     Ok(is_whole.then(|| Ready::Array(Box::new(array))))
 }
 
+/// The members of the scenario's array as drives of their own, prepared as [`ready`] prepares them.
+pub fn members(
+    scenario: &Scenario,
+    cache: Option<&Cache>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Vec<Drive>>, RunError> {
+    if let Some(why) = refusal(&Need::of(scenario, true)) {
+        return Err(RunError::Memory(why));
+    }
+    let keys = Keys::default().of_drives(scenario)?;
+    let states = States::new(&keys, cache.cloned());
+    let mut drives = Vec::new();
+    for (number, key) in (0..).zip(&keys) {
+        let scenario = member(scenario, number);
+        let Prepared { map, whole, .. } = states.take(key, &scenario, progress)?;
+        if !whole {
+            return Ok(None);
+        }
+        drives.push(scenario.drive_config().build(map, true));
+    }
+    Ok(Some(drives))
+}
+
 /// The array of the scenario, its pages with content or without, each member from the state of its
 /// own key; `taken` gets every state.
 pub(crate) fn array(

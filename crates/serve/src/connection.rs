@@ -173,8 +173,8 @@ fn bytes_of(ask: &Ask) -> u64 {
 }
 
 impl Desk for CountingDesk<'_> {
-    fn size(&self) -> u64 {
-        self.desk.size()
+    fn size(&self, drive: u32) -> u64 {
+        self.desk.size(drive)
     }
 
     fn submit(&mut self, ask: Ask, data: &[u8]) {
@@ -191,8 +191,8 @@ impl Desk for CountingDesk<'_> {
         self.desk.zeros_are_fast()
     }
 
-    fn admin(&mut self, sqe: &Sqe, data: &[u8]) -> Option<AdminReply> {
-        self.desk.admin(sqe, data)
+    fn admin(&mut self, drive: u32, sqe: &Sqe, data: &[u8]) -> Option<AdminReply> {
+        self.desk.admin(drive, sqe, data)
     }
 
     fn take_admin_completion(&mut self) -> Option<AdminCompletion> {
@@ -214,6 +214,7 @@ mod tests {
 
     const ASK: Ask = Ask {
         cookie: 0,
+        drive: 0,
         kind: Kind::Read,
         offset: 0,
         length: 16 << 20,
@@ -244,7 +245,7 @@ mod tests {
     struct Nothing;
 
     impl Desk for Nothing {
-        fn size(&self) -> u64 {
+        fn size(&self, _: u32) -> u64 {
             1 << 40
         }
 

@@ -1,7 +1,7 @@
 //! The model as a session sees it, at an instant.
 
+use crate::fleet::Fleet;
 use crate::front::{Ask, Desk, Stretch};
-use crate::machine::Machine;
 use manx_core::array::Array;
 use manx_core::drive::{Drive, Storage};
 use manx_core::nvme::{AdminCompletion, AdminReply, Controller, Sqe};
@@ -34,36 +34,36 @@ impl Served for Controller {
     }
 }
 
-/// The machine at an instant before which everything has been done.
+/// The machines at an instant before which everything has been done.
 pub(crate) struct AtNow<'a, S: Served> {
-    pub(crate) machine: &'a mut Machine<S>,
+    pub(crate) fleet: &'a mut Fleet<S>,
     pub(crate) now: Instant,
     pub(crate) owner: u64,
 }
 
 impl<S: Served> Desk for AtNow<'_, S> {
-    fn size(&self) -> u64 {
-        self.machine.size()
+    fn size(&self, drive: u32) -> u64 {
+        self.fleet.of(drive).size()
     }
 
     fn submit(&mut self, ask: Ask, data: &[u8]) {
-        self.machine.submit(self.now, self.owner, ask, data);
+        self.fleet.of_mut(ask.drive).submit(self.now, self.owner, ask, data);
     }
 
     fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
-        self.machine.stretches(offset, length, most)
+        self.fleet.of(0).stretches(offset, length, most)
     }
 
     fn zeros_are_fast(&self) -> bool {
-        self.machine.zeros_are_fast()
+        self.fleet.of(0).zeros_are_fast()
     }
 
-    fn admin(&mut self, sqe: &Sqe, data: &[u8]) -> Option<AdminReply> {
-        let now = self.now;
-        self.machine.storage_mut().controller().map(|controller| controller.admin(now, sqe, data))
+    fn admin(&mut self, drive: u32, sqe: &Sqe, data: &[u8]) -> Option<AdminReply> {
+        let (now, machine) = (self.now, self.fleet.of_mut(drive));
+        machine.storage_mut().controller().map(|controller| controller.admin(now, sqe, data))
     }
 
     fn take_admin_completion(&mut self) -> Option<AdminCompletion> {
-        self.machine.storage_mut().controller()?.take_admin_completion()
+        self.fleet.take_admin_completion()
     }
 }

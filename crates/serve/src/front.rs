@@ -32,6 +32,8 @@ pub enum Kind {
 pub struct Ask {
     /// The session's own name for it.
     pub cookie: u64,
+    /// The drive, where there are several, from 0 on.
+    pub drive: u32,
     /// Its kind.
     pub kind: Kind,
     /// First byte.
@@ -68,19 +70,20 @@ pub struct Stretch {
 
 /// Where a session hands in requests.
 pub trait Desk {
-    /// Bytes of the device.
-    fn size(&self) -> u64;
+    /// Bytes of a drive.
+    fn size(&self, drive: u32) -> u64;
     /// Hands in a request that lies within the device, with the bytes of a write.
     fn submit(&mut self, ask: Ask, data: &[u8]);
-    /// Stretches of a range, at least one, up to `most`; they may end before it does.
+    /// Stretches of a range of the first drive, at least one, up to `most`; they may end before it
+    /// does.
     fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch>;
     /// Whether zeros can be had by deallocating.
     fn zeros_are_fast(&self) -> bool;
-    /// The answer of the drive's NVMe controller to an admin command; `None`: there is none.
-    fn admin(&mut self, _: &Sqe, _: &[u8]) -> Option<AdminReply> {
+    /// The answer of a drive's NVMe controller to an admin command; `None`: there is none.
+    fn admin(&mut self, _: u32, _: &Sqe, _: &[u8]) -> Option<AdminReply> {
         None
     }
-    /// The next admin command that the drive's controller answers later.
+    /// The next admin command that a drive's controller answers later.
     fn take_admin_completion(&mut self) -> Option<AdminCompletion> {
         None
     }

@@ -7,7 +7,7 @@
 //! Reading order: [`Clock`] turns wall time into the model's; [`Content`] keeps the bytes of each
 //! version of a page; [`Machine`] puts both around the model; `front` is the seam to the
 //! protocols, each a folder ([`nbd`], [`nvme_tcp`]) and a line in [`Transport`], and `desk` is the
-//! model as they see it; `listen` has the sockets,
+//! model as they see it, `fleet` several drives beside each other; `listen` has the sockets,
 //! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
 //! the loop over all of them; [`Tally`] is what it tells at its end.
 
@@ -15,6 +15,7 @@ mod clock;
 mod connection;
 mod content;
 mod desk;
+mod fleet;
 mod front;
 mod listen;
 mod machine;

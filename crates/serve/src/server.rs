@@ -8,6 +8,7 @@
 use crate::clock::Clock;
 use crate::connection::{Connection, CountingDesk};
 use crate::desk::{AtNow, Served};
+use crate::fleet::Fleet;
 use crate::front::{Fault, Front, Transport};
 use crate::listen::Listener;
 use crate::machine::{Finished, Machine};
@@ -69,7 +70,7 @@ pub trait Watch {
 
 /// A server of one model over one listener.
 pub struct Server<'a, S: Served> {
-    machine: Machine<S>,
+    fleet: Fleet<S>,
     clock: Clock,
     limits: Limits,
     front: Box<dyn Front>,
@@ -89,9 +90,9 @@ pub struct Server<'a, S: Served> {
 }
 
 impl<'a, S: Served> Server<'a, S> {
-    /// A server of `machine` whose clock starts at the first turn.
+    /// A server of `machines`, one for each drive, whose clock starts at the first turn.
     pub fn new(
-        machine: Machine<S>,
+        machines: Vec<Machine<S>>,
         clock: Clock,
         listener: &'a Listener,
         transport: Transport,
@@ -100,7 +101,7 @@ impl<'a, S: Served> Server<'a, S> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
         Ok(Self {
-            machine,
+            fleet: Fleet::new(machines),
             clock,
             limits,
             front: transport.front(),
@@ -118,9 +119,9 @@ impl<'a, S: Served> Server<'a, S> {
         })
     }
 
-    /// The model, for its counters.
-    pub fn machine(&self) -> &Machine<S> {
-        &self.machine
+    /// The drives, for their counters.
+    pub fn machines(&self) -> &[Machine<S>] {
+        self.fleet.all()
     }
 
     /// Serves until the watch says stop.
@@ -164,11 +165,11 @@ impl<'a, S: Served> Server<'a, S> {
     /// Does what the model owes up to now, and gives the answers to their connections.
     fn catch_up(&mut self, watch: &mut dyn Watch) -> Result<Instant, String> {
         let now = self.clock.now();
-        while let Some(finished) = self.machine.advance_before(now) {
+        while let Some(finished) = self.fleet.advance_before(now) {
             self.give(&finished, watch);
         }
         self.hand_on(watch, RECORDS)?;
-        if self.machine.storage_mut().has_news() {
+        if self.fleet.has_news() {
             self.tick(watch);
         }
         self.send_ready(watch);
@@ -182,14 +183,14 @@ impl<'a, S: Served> Server<'a, S> {
         self.tally.count(done.ask.kind, at.since(*came), done.ask.length);
         self.tally.errors += u64::from(done.status != Status::Success);
         if !self.told_mismatch
-            && let Some(what) = self.machine.first_mismatch()
+            && let Some(what) = self.fleet.first_mismatch()
         {
             self.told_mismatch = true;
             watch.tell(&format!("a fault of Manx, an I/O error for the client: {what}"));
         }
-        let machine = &self.machine;
+        let fleet = &self.fleet;
         let Some(connection) = self.connections.get_mut(&finished.owner) else { return };
-        connection.done(done, &|out| machine.data(finished, out));
+        connection.done(done, &|out| fleet.data(finished, out));
         self.ready.push(finished.owner);
     }
 
@@ -225,7 +226,7 @@ impl<'a, S: Served> Server<'a, S> {
                 continue;
             }
             if connection.is_deaf && !connection.is_full() {
-                let now = self.machine.done_until();
+                let now = self.fleet.done_until();
                 self.act_on(number, now, None, watch);
             }
             self.watch_for(number, watch);
@@ -235,9 +236,9 @@ impl<'a, S: Served> Server<'a, S> {
     /// Waits for bytes, but no longer than the model allows.
     fn wait(&mut self, events: &mut [epoll::Event]) -> Result<usize, Errno> {
         let idle = self.worked.elapsed();
-        let due = match self.machine.under_way() {
+        let due = match self.fleet.under_way() {
             0 => None,
-            _ => self.clock.wall_until(self.clock.now(), self.machine.next_event_at()),
+            _ => self.clock.wall_until(self.clock.now(), self.fleet.next_event_at()),
         };
         let longest = time::Duration::from_millis(100);
         let sleep = match due {
@@ -280,7 +281,7 @@ impl<'a, S: Served> Server<'a, S> {
             }
             let session = self.front.session(stream.local());
             let mut connection = Connection::new(stream, session);
-            let mut desk = AtNow { machine: &mut self.machine, now, owner: number };
+            let mut desk = AtNow { fleet: &mut self.fleet, now, owner: number };
             // The greeting cannot fail.
             let _ = connection.greet(&mut desk);
             self.connections.insert(number, connection);
@@ -314,7 +315,7 @@ impl<'a, S: Served> Server<'a, S> {
         watch: &mut dyn Watch,
     ) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
-        let mut desk = AtNow { machine: &mut self.machine, now, owner: number };
+        let mut desk = AtNow { fleet: &mut self.fleet, now, owner: number };
         let mut desk = CountingDesk { desk: &mut desk, submitted: 0, bytes: 0 };
         let acted = match scratch {
             Some(scratch) => loop {
@@ -361,8 +362,8 @@ impl<'a, S: Served> Server<'a, S> {
 
     /// Lets the connections act on time that passed, or on what the drive's controller answered.
     fn tick(&mut self, watch: &mut dyn Watch) {
-        let now = self.machine.done_until();
-        let mut desk = AtNow { machine: &mut self.machine, now, owner: LISTENER };
+        let now = self.fleet.done_until();
+        let mut desk = AtNow { fleet: &mut self.fleet, now, owner: LISTENER };
         self.front.look(&mut desk);
         let mut faults = Vec::new();
         for (number, connection) in &mut self.connections {
@@ -387,9 +388,14 @@ impl<'a, S: Served> Server<'a, S> {
 
     /// Hands on records where there are more than `most`.
     fn hand_on(&mut self, watch: &mut dyn Watch, most: usize) -> Result<(), String> {
-        match self.machine.records() > most {
-            true => self.machine.take_records().map_or(Ok(()), |records| watch.records(&records)),
-            false => Ok(()),
+        for drive in 0..self.fleet.all().len() {
+            let machine = self.fleet.of_mut(drive as u32);
+            if machine.records() > most
+                && let Some(records) = machine.take_records()
+            {
+                watch.records(&records)?;
+            }
         }
+        Ok(())
     }
 }

@@ -49,6 +49,10 @@ pub struct ServeArgs {
     /// The NVMe Qualified Name of the subsystem, with --protocol nvme-tcp
     #[arg(long, value_name = "NQN", default_value = "nqn.2026-01.io.manx:disk", value_parser = nqn)]
     pub nqn: String,
+    /// Serve the array's members one by one, each as a namespace, and not the array: with
+    /// --protocol nvme-tcp
+    #[arg(long, conflicts_with = "record")]
+    pub members: bool,
     /// The name of the export; a client may leave it out
     #[arg(long, value_name = "NAME", default_value = "manx")]
     pub export: String,

@@ -7,7 +7,7 @@ use crate::say::say_line;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_core::config::{ConfigError, Override, Scenario};
-use manx_core::drive::Storage;
+use manx_core::drive::{Drive, Storage};
 use manx_core::host::Records;
 use manx_core::nvme::{Attributes, Controller, Options};
 use manx_core::stats::{Histogram, Percentiles};
@@ -16,7 +16,7 @@ use manx_lab::cache::Cache;
 use manx_lab::json::indented;
 use manx_lab::load::Request;
 use manx_lab::run::Sink;
-use manx_lab::storage::{Ready, ready};
+use manx_lab::storage::{Ready, members, ready};
 use manx_serve::nvme_tcp::Subsystem;
 use manx_serve::{
     Address, Clock, Export, Limits, Listener, Machine, Served, Server, Tally, Transport, Watch,
@@ -24,6 +24,9 @@ use manx_serve::{
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use std::time;
+
+/// Members that are served one by one at most: the NVM Sets of a list.
+const MEMBERS: usize = 31;
 
 /// Serves.
 pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
@@ -43,17 +46,23 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
         bar.show(done, None, "");
         !STOP.load(Ordering::Relaxed)
     };
+    if args.members {
+        let drives = members(&scenario, cache.as_ref(), &mut progress);
+        bar.clear();
+        let Some(drives) = drives? else { return Err(Failure::Interrupted("nothing was served")) };
+        let drives = drives.into_iter().map(|drive| behind_nvme(args, &scenario, drive));
+        return serve(args, &scenario, drives.collect(), &listener, sink);
+    }
     let storage = ready(&scenario, cache.as_ref(), &mut progress);
     bar.clear();
     match storage? {
         None => Err(Failure::Interrupted("nothing was served")),
         Some(Ready::Drive(drive)) if args.protocol == Protocol::NvmeTcp => {
-            let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
-            let controller = Controller::new(*drive, attributes, options(args));
-            serve(args, &scenario, controller, &listener, sink)
+            let controller = behind_nvme(args, &scenario, *drive);
+            serve(args, &scenario, vec![controller], &listener, sink)
         }
-        Some(Ready::Drive(drive)) => serve(args, &scenario, *drive, &listener, sink),
-        Some(Ready::Array(array)) => serve(args, &scenario, *array, &listener, sink),
+        Some(Ready::Drive(drive)) => serve(args, &scenario, vec![*drive], &listener, sink),
+        Some(Ready::Array(array)) => serve(args, &scenario, vec![*array], &listener, sink),
     }
 }
 
@@ -74,6 +83,14 @@ fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
         None => request.plain()?,
     };
     let at = |key: &str| ConfigError::new(format!("{key}: a drive that is served has none"));
+    if args.members && args.protocol != Protocol::NvmeTcp {
+        return Err(ConfigError::new("--members: NBD shows one: --protocol nvme-tcp").into());
+    }
+    let members = scenario.array.members as usize;
+    if args.members && !(scenario.array.is_on() && members <= MEMBERS) {
+        let why = format!("--members: the scenario needs array.members of 2 to {MEMBERS}");
+        return Err(ConfigError::new(why).into());
+    }
     match &scenario {
         scenario if scenario.recovery.cut_at.is_some() => Err(at("recovery.cut_at").into()),
         scenario if scenario.workload.act.is_some() => Err(at("workload.act").into()),
@@ -120,6 +137,11 @@ impl Watch for Terminal {
     }
 }
 
+fn behind_nvme(args: &ServeArgs, scenario: &Scenario, drive: Drive) -> Controller {
+    let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
+    Controller::new(drive, attributes, options(args))
+}
+
 /// The drive's controller as hosts see it. A Linux takes no two drives with one identity, which
 /// comes from the serial number: it is the name's FNV-1a.
 fn options(args: &ServeArgs) -> Options {
@@ -134,9 +156,11 @@ fn options(args: &ServeArgs) -> Options {
 fn transport<S: Served>(
     args: &ServeArgs,
     scenario: &Scenario,
-    machine: &mut Machine<S>,
+    machines: &mut [Machine<S>],
     listener: &Listener,
 ) -> Transport {
+    let drives = machines.len() as u32;
+    let machine = &mut machines[0];
     match args.protocol {
         Protocol::Nbd => Transport::Nbd(Export {
             name: args.export.clone(),
@@ -146,6 +170,7 @@ fn transport<S: Served>(
         Protocol::NvmeTcp => {
             let drive = machine.storage().drive(0);
             Transport::NvmeTcp(Box::new(Subsystem {
+                drives,
                 attributes: Attributes::of(drive, &scenario.drive, &scenario.gc),
                 options: options(args),
                 has_controller: machine.storage_mut().controller().is_some(),
@@ -172,13 +197,16 @@ fn place(args: &ServeArgs, listener: &Listener) -> String {
 fn serve<S: Served>(
     args: &ServeArgs,
     scenario: &Scenario,
-    storage: S,
+    storages: Vec<S>,
     listener: &Listener,
     sink: Option<Box<dyn Sink>>,
 ) -> Result<(), Failure> {
-    let machine = Machine::new(storage);
-    let mut machine = if sink.is_some() { machine.with_records() } else { machine };
-    let transport = transport(args, scenario, &mut machine, listener);
+    let machine = |storage| {
+        let machine = Machine::new(storage);
+        if sink.is_some() { machine.with_records() } else { machine }
+    };
+    let mut machines: Vec<Machine<S>> = storages.into_iter().map(machine).collect();
+    let transport = transport(args, scenario, &mut machines, listener);
     let of = |time: Duration| time::Duration::from_nanos(time.as_ns());
     let limits = Limits {
         connections: args.connections as usize,
@@ -189,7 +217,7 @@ fn serve<S: Served>(
     let ready = format!(
         "serving {} ({} bytes) at {}\n",
         described(scenario),
-        machine.size(),
+        bytes(&machines),
         place(args, listener)
     );
     match args.json {
@@ -201,15 +229,15 @@ fn serve<S: Served>(
     let ends = lasts.and_then(|lasts| time::Instant::now().checked_add(of(lasts)));
     let mut watch = Terminal { ends, sink };
     let clock = Clock::start(args.speed);
-    let server = Server::new(machine, clock, listener, transport, limits);
+    let server = Server::new(machines, clock, listener, transport, limits);
     let mut server = server.map_err(|error| Failure::Work(format!("cannot serve: {error}")))?;
     let served = server.serve(&mut watch);
     let finished = watch.sink.as_mut().map_or(Ok(()), |sink| sink.finish());
     let tally = served.map_err(Failure::Work)?;
-    let report = report(args, scenario, &tally, server.machine());
+    let report = report(args, scenario, &tally, server.machines());
     match args.json {
         true => print(&(indented(&report) + "\n"))?,
-        false => print(&in_words(&tally, server.machine()))?,
+        false => print(&in_words(&tally, server.machines()))?,
     }
     finished.map_err(Failure::Work)
 }
@@ -227,16 +255,18 @@ fn report<S: Storage>(
     args: &ServeArgs,
     scenario: &Scenario,
     tally: &Tally,
-    machine: &Machine<S>,
+    machines: &[Machine<S>],
 ) -> Value {
-    let drives = (0..machine.storage().drives()).map(|number| machine.storage().drive(number));
+    let drives = machines.iter().flat_map(|machine| {
+        (0..machine.storage().drives()).map(|number| machine.storage().drive(number))
+    });
     let operations: u64 = drives.map(|drive| drive.flash().operations().total()).sum();
     json!({
         "schema": "manx-serve-1",
         "scenario": scenario.name,
         "policy": args.policy,
         "device": scenario.device.name,
-        "bytes": machine.size(),
+        "bytes": bytes(machines),
         "speed": args.speed.factor(),
         "wall_s": tally.wall_ns as f64 / 1e9,
         "model_s": tally.span.as_s_f64(),
@@ -251,7 +281,7 @@ fn report<S: Storage>(
         "flush": tally.flush.count_summary(),
         "lateness_us": lateness(&tally.lateness),
         "flash_operations": operations,
-        "content_bytes": machine.content().memory_bytes(),
+        "content_bytes": content_bytes(machines),
     })
 }
 
@@ -261,7 +291,17 @@ fn lateness(histogram: &Histogram) -> Value {
     json!({ "p50": p50.us, "p99": p99.us, "p99_9": p99_9.us, "p99_99": p99_99.us, "max": max })
 }
 
-fn in_words<S: Storage>(tally: &Tally, machine: &Machine<S>) -> String {
+/// Bytes that are served.
+fn bytes<S: Storage>(machines: &[Machine<S>]) -> u64 {
+    machines.iter().map(Machine::size).sum()
+}
+
+/// Bytes of memory for what clients wrote.
+fn content_bytes<S: Storage>(machines: &[Machine<S>]) -> u64 {
+    machines.iter().map(|machine| machine.content().memory_bytes()).sum()
+}
+
+fn in_words<S: Storage>(tally: &Tally, machines: &[Machine<S>]) -> String {
     let mut text = String::new();
     let shown = |us: Option<f64>| us.map_or("-".to_string(), |us| format!("{us:.1}"));
     let mut line = |name: &str, histogram: &Histogram| {
@@ -289,6 +329,6 @@ fn in_words<S: Storage>(tally: &Tally, machine: &Machine<S>) -> String {
         tally.requests(),
         span.as_s_f64(),
         *wall_ns as f64 / 1e9,
-        machine.content().memory_bytes(),
+        content_bytes(machines),
     )
 }

@@ -1,8 +1,10 @@
 //! An NVMe/TCP host for tests, written from the specifications (NVMe/TCP Transport 1.0, NVMe Base
 //! 2.1) and not from the server's code.
 
-use std::io::{Read, Write};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// The name of this host, and of the subsystem that the tests serve.
@@ -373,4 +375,68 @@ pub fn verify_at_depth(queue: &mut Queue, base: u64, rounds: u64) {
             came => panic!("{came:?}"),
         }
     }
+}
+
+/// A server under test, and its address.
+pub struct Served {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Served {
+    pub fn start(args: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_manx"))
+            .args(["serve", "quick", "--no-cache", "--json"])
+            .args(["--protocol", "nvme-tcp", "--listen", "127.0.0.1:0"])
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.starts_with("serving") {
+            line.clear();
+            assert_ne!(said.read_line(&mut line).unwrap(), 0, "it ended before it served");
+        }
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        assert!(line.contains("nvme connect -t tcp -a 127.0.0.1 -s "), "{line}");
+        assert!(line.trim_end().ends_with(&format!("-n {NQN}")), "{line}");
+        let port = line.split(" -s ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        Self { child, address: format!("127.0.0.1:{port}").parse().unwrap() }
+    }
+
+    /// Ends it as Ctrl-C does; its report.
+    pub fn end(mut self) -> Value {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        let mut report = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut report).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        serde_json::from_str(&report).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn identify(cns: u32, namespace: u32) -> Entry {
+    Entry::new(0x06, namespace).dword(10, cns)
+}
+
+/// Get Log Page of so many bytes.
+pub fn log(page: u32, bytes: u32) -> Entry {
+    Entry::new(0x02, 0).dword(10, page | (bytes / 4 - 1) << 16)
+}
+
+pub fn le16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+pub fn le64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }

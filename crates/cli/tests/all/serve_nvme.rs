@@ -1,81 +1,16 @@
 //! `manx serve --protocol nvme-tcp` with a host of our own.
 
 use crate::initiator::{
-    COMPARE, Came, DATASET_MANAGEMENT, DISCOVERY, Entry, FLUSH, Host, NQN, Queue, READ, Terms,
-    WRITE, WRITE_ZEROES, pattern, verify_at_depth,
+    COMPARE, Came, DATASET_MANAGEMENT, DISCOVERY, Entry, FLUSH, Host, NQN, Queue, READ, Served,
+    Terms, WRITE, WRITE_ZEROES, identify, le16, le64, log, pattern, verify_at_depth,
 };
 use crate::support::assert_refused;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-
-/// A server under test, and its address.
-struct Served {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Served {
-    fn start(args: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_manx"))
-            .args(["serve", "quick", "--no-cache", "--json"])
-            .args(["--protocol", "nvme-tcp", "--listen", "127.0.0.1:0"])
-            .args(args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.starts_with("serving") {
-            line.clear();
-            assert_ne!(said.read_line(&mut line).unwrap(), 0, "it ended before it served");
-        }
-        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-        assert!(line.contains("nvme connect -t tcp -a 127.0.0.1 -s "), "{line}");
-        assert!(line.trim_end().ends_with(&format!("-n {NQN}")), "{line}");
-        let port = line.split(" -s ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-        Self { child, address: format!("127.0.0.1:{port}").parse().unwrap() }
-    }
-
-    /// Ends it as Ctrl-C does; its report.
-    fn end(mut self) -> Value {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-        let mut report = String::new();
-        self.child.stdout.take().unwrap().read_to_string(&mut report).unwrap();
-        assert!(self.child.wait().unwrap().success());
-        serde_json::from_str(&report).unwrap()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 const FUA: u32 = 1 << 30;
-
-fn identify(cns: u32, namespace: u32) -> Entry {
-    Entry::new(0x06, namespace).dword(10, cns)
-}
-
-/// Get Log Page of so many bytes.
-fn log(page: u32, bytes: u32) -> Entry {
-    Entry::new(0x02, 0).dword(10, page | (bytes / 4 - 1) << 16)
-}
-
-fn le16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([bytes[at], bytes[at + 1]])
-}
-
-fn le64(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
-}
 
 #[test]
 fn every_command_does_what_the_specification_says_with_digests_and_without() {
@@ -379,6 +314,86 @@ fn an_array_serves_without_windows() {
 }
 
 #[test]
+fn the_members_of_an_array_are_namespaces_of_their_own() {
+    let args = ["--members", "--policy", "ioda", "--set", "array.members=4"];
+    let served = Served::start(&args);
+    let mut host = Host::new(served.address, Terms::default(), 1);
+    let queue = &mut host.queues[0];
+    let read = |namespace| Entry::new(READ, namespace).blocks(64, 24);
+    for namespace in 1..=4 {
+        let write = Entry::new(WRITE, namespace).blocks(64, 24);
+        assert_eq!(queue.ask(write, &pattern(namespace.into(), 12_288), 0).0.status, 0);
+    }
+    for namespace in 1..=4 {
+        let (done, bytes) = queue.ask(read(namespace), &[], 12_288);
+        assert!(done.status == 0 && bytes == pattern(namespace.into(), 12_288), "{namespace}");
+    }
+    assert_eq!(queue.ask(read(5), &[], 12_288).0.status, 0x0b);
+    assert_eq!(queue.ask(Entry::new(FLUSH, u32::MAX), &[], 0).0.status, 0);
+    let admin = &mut host.admin;
+    let page = admin.ask(identify(1, 0), &[], 4096).1;
+    assert_eq!((page[516], le16(&page, 338)), (4, 4), "namespaces, NVM Sets");
+    let list = admin.ask(identify(2, 1), &[], 4096).1;
+    assert_eq!((list[0], list[4], list[8], list[12]), (2, 3, 4, 0));
+    let sets = admin.ask(identify(4, 0).dword(11, 3), &[], 4096).1;
+    assert_eq!((sets[0], le16(&sets, 128), le16(&sets, 256)), (2, 3, 4));
+    let guids = (1..=4).map(|namespace| admin.ask(identify(3, namespace), &[], 4096).1);
+    let guids: std::collections::BTreeSet<_> = guids.collect();
+    assert_eq!(guids.len(), 4, "each has its own identifier");
+    let namespace = admin.ask(identify(0, 3), &[], 4096).1;
+    assert_eq!((le64(&namespace, 0) > 0, le16(&namespace, 100)), (true, 3));
+    assert_eq!(admin.ask(identify(0, 5), &[], 4096).0.status, 0x0b);
+    let smart = admin.ask(log(2, 512), &[], 512).1;
+    assert_eq!((le64(&smart, 64), le64(&smart, 80)), (4, 4), "reads and writes of all");
+    // Predictable Latency Mode of the third alone.
+    let set = Entry::new(0x09, 0).dword(10, 0x13).dword(11, 3).dword(12, 1);
+    assert_eq!(admin.ask(set, &[0; 512], 0).0.status, 0);
+    let windows = (1..=4).map(|set| admin.ask(log(0x0a, 512).dword(11, set << 16), &[], 512).1[0]);
+    assert_eq!(windows.collect::<Vec<_>>(), [0, 0, 2, 0]);
+    assert_eq!(admin.ask(log(0x0a, 512).dword(11, 5 << 16), &[], 512).0.status, 0x02);
+    assert_eq!(admin.ask(log(0x0b, 16), &[], 16).1, [0; 16]);
+    let report = served.end();
+    assert_eq!((&report["errors"], &report["flush"]["count"]), (&0.into(), &4.into()), "{report}");
+}
+
+#[test]
+fn a_flagged_read_fails_fast_where_garbage_is_collected_and_an_unflagged_one_waits() {
+    let served = Served::start(&["--policy", "base"]);
+    let mut host = Host::new(served.address, Terms::default(), 2);
+    let [writer, reader] = &mut host.queues[..] else { panic!("two queues") };
+    let (mut failed, mut served_fast, mut at) = (0, 0, 1u64);
+    let until = Instant::now() + Duration::from_secs(20);
+    while failed < 5 && Instant::now() < until {
+        for _ in 0..32 {
+            at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            writer.send(Entry::new(WRITE, 1).blocks((at >> 33) % 49_152 * 8, 8), &[1; 4096], 0);
+        }
+        for _ in 0..8 {
+            at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let read = Entry::new(READ, 1).blocks((at >> 33) % 49_152 * 8, 8);
+            let (done, bytes) = reader.ask(read.dword(2, 1), &[], 4096);
+            if done.status == 0 {
+                served_fast += 1;
+                continue;
+            }
+            assert_eq!((done.status, done.dnr, bytes.len()), (0x701, true, 0));
+            assert!(done.result > 0, "its busy remaining time");
+            failed += 1;
+            // Without the flag, or with the word to wait, that read is served.
+            assert_eq!(reader.ask(read, &[], 4096).0.status, 0);
+            assert_eq!(reader.ask(read.dword(2, 2), &[], 4096).0.status, 0);
+        }
+        for _ in 0..32 {
+            assert!(matches!(writer.take(), Came::Completion(done) if done.status == 0));
+        }
+    }
+    assert!(failed >= 5 && served_fast > 0, "{failed} failed fast, {served_fast} did not");
+    let vendor = host.admin.ask(log(0xc0, 512), &[], 512).1;
+    assert_eq!(le64(&vendor, 72), failed, "log C0h counts them");
+    served.end();
+}
+
+#[test]
 fn pdus_that_break_the_protocol_end_their_connection_with_the_field() {
     let served = Served::start(&[]);
     let terms = Terms::default();
@@ -469,6 +484,7 @@ fn wrong_options_are_told() {
         (&["--socket", "/tmp/x"][..], "--listen"),
         (&["--listen", "0.0.0.0:0"], "--remote"),
         (&["--listen", "127.0.0.1:0", "--nqn", "disk"], "nqn."),
+        (&["--listen", "127.0.0.1:0", "--members"], "array.members"),
         (&["--listen", "127.0.0.1:0", "--nqn", DISCOVERY], "nqn."),
     ] {
         assert_refused(&[&tcp, args].concat(), &[piece]);

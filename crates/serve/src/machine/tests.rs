@@ -34,7 +34,15 @@ fn array() -> Array {
 }
 
 fn ask(kind: Kind, offset: u64, length: u64) -> Ask {
-    Ask { cookie: 0, kind, offset, length, fua: false, predictable: PredictableLatency::Off }
+    Ask {
+        cookie: 0,
+        drive: 0,
+        kind,
+        offset,
+        length,
+        fua: false,
+        predictable: PredictableLatency::Off,
+    }
 }
 
 /// Does everything, and gives the bytes of the last read.

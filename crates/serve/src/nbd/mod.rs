@@ -62,7 +62,7 @@ impl Session for Nbd {
                 Ok(0)
             }
             Phase::Flags => self.take_flags(bytes),
-            Phase::Options => self.take_option(bytes, out, desk.size()),
+            Phase::Options => self.take_option(bytes, out, desk.size(0)),
             Phase::Transmission => self.take_request(bytes, out, desk),
         }
     }

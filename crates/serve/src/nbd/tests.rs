@@ -15,7 +15,7 @@ struct Notes {
 const SIZE: u64 = 1 << 20;
 
 impl Desk for Notes {
-    fn size(&self) -> u64 {
+    fn size(&self, _: u32) -> u64 {
         SIZE
     }
 
@@ -162,6 +162,7 @@ fn reads_and_writes_are_asked_and_answered() {
     feed(&mut nbd, &mut desk, &write).unwrap();
     let asked = Ask {
         cookie: 42,
+        drive: 0,
         kind: Kind::Write,
         offset: 4096,
         length: 512,

@@ -69,7 +69,7 @@ impl Nbd {
                 let (offset, length) =
                     if kind == Kind::Flush { (0, 0) } else { (offset, u64::from(length)) };
                 let predictable = PredictableLatency::Off;
-                let ask = Ask { cookie, kind, offset, length, fua, predictable };
+                let ask = Ask { cookie, drive: 0, kind, offset, length, fua, predictable };
                 desk.submit(ask, &bytes[HEADER..end]);
             }
         }
@@ -92,7 +92,7 @@ impl Nbd {
             return Ok(Some(Kind::Flush));
         }
         let end = offset.checked_add(u64::from(length)).ok_or(Errno::Invalid)?;
-        if end > desk.size() {
+        if end > desk.size(0) {
             let writes = matches!(command, command::WRITE | command::WRITE_ZEROES);
             return Err(if writes { Errno::NoSpace } else { Errno::Invalid });
         }

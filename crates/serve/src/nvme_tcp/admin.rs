@@ -1,13 +1,12 @@
-//! Admin commands: what belongs to the transport is answered here, the rest by the drive's
-//! controller; an array, which has none, answers the little that is left.
+//! Admin commands: what belongs to the transport is answered here, the rest by the drives'
+//! controllers ([`super::drives`]).
 
 use super::pointer::Pointer;
 use super::queue::{Phase, Queue};
-use super::shared::{QUEUES, abort};
+use super::shared::QUEUES;
 use crate::front::Desk;
 use manx_core::nvme::admin::opcode;
-use manx_core::nvme::{AdminReply, Sqe, StatusField, feature, identify, log};
-use manx_core::units::SECTOR;
+use manx_core::nvme::{Sqe, StatusField, identify};
 
 /// Keep Alive.
 const KEEP_ALIVE: u8 = 0x18;
@@ -25,7 +24,7 @@ const DISCOVERY_LOG: u8 = 0x70;
 const NOT_ABORTED: u32 = 1;
 
 /// The outcome of a command: DW0 and data, or nothing yet.
-type Answer = Result<Option<(u32, Vec<u8>)>, StatusField>;
+pub(super) type Answer = Result<Option<(u32, Vec<u8>)>, StatusField>;
 
 impl Queue {
     pub(super) fn execute_admin(
@@ -90,18 +89,17 @@ impl Queue {
         let page = sqe.cdw10.get() as u8;
         match sqe.opcode {
             opcode::IDENTIFY => {
-                let (sectors, are_fast) = (desk.size() / SECTOR, desk.zeros_are_fast());
                 let shared = self.shared.borrow();
-                let told = shared.subsystem.identify(sqe, self.controller, sectors, are_fast);
+                let told = shared.subsystem.identify(sqe, self.controller, desk);
                 told.map(|page| Some((0, page)))
             }
             opcode::GET_LOG_PAGE if page == ERRORS => part_of(sqe, vec![0; 64]),
             opcode::GET_LOG_PAGE if page == FIRMWARE => part_of(sqe, firmware()),
             opcode::SET_FEATURES | opcode::GET_FEATURES => match self.own_feature(sqe) {
                 Some(answer) => answer,
-                None => self.ask_drive(place, sqe, data, desk),
+                None => self.ask_drives(place, sqe, data, desk),
             },
-            opcode::GET_LOG_PAGE => self.ask_drive(place, sqe, data, desk),
+            opcode::GET_LOG_PAGE => self.ask_drives(place, sqe, data, desk),
             _ => Err(StatusField::INVALID_OPCODE),
         }
     }
@@ -144,82 +142,16 @@ impl Queue {
         Ok(Some((told | told << 16, Vec::new())))
     }
 
-    /// The answer of the drive's controller, or, without one, of an array.
-    fn ask_drive(&mut self, place: u32, sqe: &Sqe, data: &[u8], desk: &mut dyn Desk) -> Answer {
-        let identifier = self.shared.borrow_mut().late(self.controller, place);
-        let own = Sqe { cid: identifier.into(), ..*sqe };
-        let reply = desk.admin(&own, data);
-        if !matches!(reply, Some(AdminReply::Later)) {
-            self.shared.borrow_mut().not_late(identifier);
-        }
-        match reply {
-            Some(AdminReply::Later) => Ok(None),
-            Some(AdminReply::Done(done)) if done.status.is_success() => {
-                Ok(Some((done.result, done.data)))
-            }
-            Some(AdminReply::Done(done)) => Err(done.status),
-            None => self.answer_for_array(sqe),
-        }
-    }
-
-    fn answer_for_array(&self, sqe: &Sqe) -> Answer {
-        let page = sqe.cdw10.get() as u8;
-        let is_volatile = self.shared.borrow().subsystem.attributes.is_cache_volatile;
-        match sqe.opcode {
-            opcode::GET_LOG_PAGE if page == log::SMART => {
-                let mut smart = vec![0; 512];
-                // Spare blocks, in percent, and their threshold.
-                (smart[3], smart[4]) = (100, 10);
-                part_of(sqe, smart)
-            }
-            opcode::GET_LOG_PAGE => Err(StatusField::INVALID_LOG_PAGE),
-            opcode::GET_FEATURES if page == feature::WRITE_CACHE && is_volatile => {
-                Ok(Some((1, Vec::new())))
-            }
-            _ => Err(StatusField::INVALID_FIELD),
-        }
-    }
-
-    /// An event request waits, at the drive's controller where there is one with room for it.
-    fn keep_event(
-        &mut self,
-        place: u32,
-        sqe: &Sqe,
-        is_discovery: bool,
-        desk: &mut dyn Desk,
-    ) -> Answer {
-        if self.events.len() >= EVENTS {
-            return Err(StatusField::EVENT_REQUEST_LIMIT);
-        }
-        let mut held = None;
-        if !is_discovery {
-            let identifier = self.shared.borrow_mut().late(self.controller, place);
-            match desk.admin(&Sqe { cid: identifier.into(), ..*sqe }, &[]) {
-                Some(AdminReply::Later) => held = Some(identifier),
-                _ => self.shared.borrow_mut().not_late(identifier),
-            }
-        }
-        self.events.push((place, held));
-        Ok(None)
-    }
-
     /// Abort: event requests are taken back; reads and writes are not.
     fn abort_command(&mut self, sqe: &Sqe, out: &mut Vec<u8>, desk: &mut dyn Desk) -> Answer {
         let (queue, cid) = (sqe.cdw10.get() as u16, (sqe.cdw10.get() >> 16) as u16);
-        let events = std::mem::take(&mut self.events);
-        let asked = |queue: &mut Self, place| queue.flight(place).sqe.cid.get() == cid;
-        let found = events.iter().position(|(place, _)| asked(self, *place));
-        let found = found.filter(|_| queue == 0).map(|at| events[at]);
-        self.events = events;
-        let Some((place, held)) = found else { return Ok(Some((NOT_ABORTED, Vec::new()))) };
-        match held {
-            // Its own answer comes by the drive's controller.
-            Some(identifier) => drop(desk.admin(&abort(identifier), &[])),
-            None => {
-                self.events.retain(|(event, _)| *event != place);
-                self.answer(place, StatusField::new(0, 0x07, false), 0, out);
-            }
-        }
+        let places: Vec<u32> = self.events.iter().map(|(place, _)| *place).collect();
+        let found = places.into_iter().find(|place| self.flight(*place).sqe.cid.get() == cid);
+        let Some(place) = found.filter(|_| queue == 0) else {
+            return Ok(Some((NOT_ABORTED, Vec::new())));
+        };
+        self.forget_event(place, desk);
+        self.answer(place, StatusField::new(0, 0x07, false), 0, out);
         Ok(Some((0, Vec::new())))
     }
 }
@@ -234,13 +166,13 @@ fn wanted(sqe: &Sqe) -> Option<usize> {
 }
 
 /// Bytes that Get Log Page asks for.
-fn log_length(sqe: &Sqe) -> usize {
+pub(super) fn log_length(sqe: &Sqe) -> usize {
     let dwords = u64::from(sqe.cdw11.get() & 0xffff) << 16 | u64::from(sqe.cdw10.get() >> 16);
     ((dwords + 1) * 4) as usize
 }
 
 /// The part of a log that is asked for.
-fn part_of(sqe: &Sqe, mut page: Vec<u8>) -> Answer {
+pub(super) fn part_of(sqe: &Sqe, mut page: Vec<u8>) -> Answer {
     let offset = u64::from(sqe.cdw13.get()) << 32 | u64::from(sqe.cdw12.get());
     let is_valid = offset <= page.len() as u64 && offset.is_multiple_of(4);
     if !is_valid || log_length(sqe) > super::io::TRANSFER_MAX {

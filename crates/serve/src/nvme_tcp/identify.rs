@@ -3,8 +3,12 @@
 use super::queue::ENTRIES;
 use super::wire::IN_CAPSULE;
 use super::{DISCOVERY, Subsystem};
+use crate::front::Desk;
 use manx_core::nvme::identify::{IDENTIFY_BYTES, cns};
-use manx_core::nvme::{Sqe, StatusField, Terms, identify};
+use manx_core::nvme::{
+    ALL_NAMESPACES, Attributes, NAMESPACE, Options, Sqe, StatusField, Terms, identify,
+};
+use manx_core::units::SECTOR;
 use std::net::SocketAddr;
 
 /// 1.4.0, as Identify tells it.
@@ -20,6 +24,8 @@ const SHARED_SUBSYSTEM: u8 = 1 << 1;
 const SHARED_NAMESPACE: u8 = 1;
 /// Bytes of the discovery log's head, and of an entry.
 const ENTRY: usize = 1024;
+/// Bytes of an entry of the list of NVM Sets, and before the first.
+const SET: usize = 128;
 
 impl Subsystem {
     /// The terms by which entries are judged, on a device of so many sectors.
@@ -29,43 +35,93 @@ impl Subsystem {
         Terms { sectors, transfer_max, artefact, limited_retry }
     }
 
-    /// The answer to Identify, of a controller with that number, on a device of so many sectors.
+    /// The answer to Identify of a controller with that number.
     pub(super) fn identify(
         &self,
         sqe: &Sqe,
         controller: u16,
-        sectors: u64,
-        zeros_are_fast: bool,
+        desk: &dyn Desk,
     ) -> Result<Vec<u8>, StatusField> {
-        let mut attributes = self.attributes;
-        attributes.sectors = sectors;
-        let what = sqe.cdw10.get() as u8;
-        if what == cns::NVM_SETS && !self.has_controller {
-            return Err(StatusField::INVALID_FIELD);
-        }
-        let mut page = identify::identify(&attributes, &self.options, sqe)?;
+        let (what, nsid) = (sqe.cdw10.get() as u8, sqe.nsid.get());
         match what {
-            cns::CONTROLLER => {
-                page[76] = SHARED_SUBSYSTEM;
-                if !self.has_controller {
-                    // No sets, no windows, no notices of them.
-                    page[92..102].fill(0);
-                    page[338..342].fill(0);
-                }
-                put16(&mut page, 520, COMMANDS);
-                add_fabrics(&mut page, controller);
-            }
-            cns::NAMESPACE => {
-                page[30] = SHARED_NAMESPACE;
-                // DLFEAT: zeros are read there, and Write Zeroes may deallocate.
-                page[33] = if zeros_are_fast { 0b1001 } else { 0 };
-                if !self.has_controller {
-                    page[100..104].fill(0);
-                }
+            cns::ACTIVE if nsid < ALL_NAMESPACES - 1 => return Ok(self.active(nsid)),
+            cns::NVM_SETS if !self.has_controller => return Err(StatusField::INVALID_FIELD),
+            cns::NAMESPACE | cns::DESCRIPTORS if nsid != ALL_NAMESPACES && nsid > self.drives => {
+                return Err(StatusField::INVALID_NAMESPACE);
             }
             _ => {}
         }
+        // Each drive is namespace 1 of its own.
+        let is_named = (1..=self.drives).contains(&nsid);
+        let drive = if is_named { nsid - 1 } else { 0 };
+        let own = Sqe { nsid: if is_named { NAMESPACE } else { nsid }.into(), ..*sqe };
+        let sectors = desk.size(drive) / SECTOR;
+        let attributes = Attributes { sectors, ..self.attributes };
+        let mut page = identify::identify(&attributes, &self.options_of(drive), &own)?;
+        match what {
+            cns::CONTROLLER => self.add_to_controller(&mut page, controller, desk),
+            cns::NAMESPACE => {
+                page[30] = SHARED_NAMESPACE;
+                // DLFEAT: zeros are read there, and Write Zeroes may deallocate.
+                page[33] = if desk.zeros_are_fast() { 0b1001 } else { 0 };
+                let set = if self.has_controller && is_named { nsid as u16 } else { 0 };
+                put16(&mut page, 100, set);
+                put16(&mut page, 102, u16::from(set > 0));
+            }
+            cns::NVM_SETS => self.add_sets(&mut page, sqe.cdw11.get() as u16, desk),
+            _ => {}
+        }
         Ok(page)
+    }
+
+    /// The options of a drive: the first has the serial number as it is, and so its identifiers.
+    fn options_of(&self, drive: u32) -> Options {
+        let mut options = self.options.clone();
+        if drive > 0 {
+            options.serial += &format!("-{drive}");
+        }
+        options
+    }
+
+    fn active(&self, above: u32) -> Vec<u8> {
+        let mut list = vec![0; IDENTIFY_BYTES];
+        let numbers = (above.saturating_add(1)..=self.drives).zip(list.as_chunks_mut::<4>().0);
+        numbers.for_each(|(number, place)| *place = number.to_le_bytes());
+        list
+    }
+
+    fn add_to_controller(&self, page: &mut [u8], controller: u16, desk: &dyn Desk) {
+        page[76] = SHARED_SUBSYSTEM;
+        if !self.has_controller {
+            // No sets, no windows, no notices of them.
+            page[92..102].fill(0);
+            page[338..342].fill(0);
+        } else if self.drives > 1 {
+            // An even number, as in the model's own page.
+            put16(page, 338, self.drives.next_multiple_of(2) as u16);
+        }
+        let bytes: u128 = (0..self.drives).map(|drive| u128::from(desk.size(drive))).sum();
+        page[280..296].copy_from_slice(&bytes.to_le_bytes());
+        page[516..520].copy_from_slice(&self.drives.to_le_bytes());
+        put16(page, 520, COMMANDS);
+        add_fabrics(page, controller);
+    }
+
+    /// The sets from `first` on, each as the model tells its one.
+    fn add_sets(&self, page: &mut [u8], first: u16, desk: &dyn Desk) {
+        if self.drives == 1 || page[0] == 0 && u32::from(first) > self.drives {
+            return;
+        }
+        let own = Sqe::identify(cns::NVM_SETS, 0, 0);
+        let Ok(model) = identify::identify(&self.attributes, &self.options, &own) else { return };
+        let first = u32::from(first.max(1));
+        let numbers = first..=self.drives;
+        page[0] = numbers.clone().count() as u8;
+        for (number, entry) in numbers.zip(page[SET..].chunks_mut(SET)) {
+            entry.copy_from_slice(&model[SET..2 * SET]);
+            put16(entry, 0, number as u16);
+            entry[16..32].copy_from_slice(&u128::from(desk.size(number - 1)).to_le_bytes());
+        }
     }
 
     /// Identify Controller of the discovery subsystem.

@@ -5,7 +5,7 @@ use super::queue::Queue;
 use crate::front::{Ask, Desk, Kind};
 use manx_core::drive::{Command, Op, PredictableLatency};
 use manx_core::nvme::sqe::{Request, opcode};
-use manx_core::nvme::{Sqe, StatusField};
+use manx_core::nvme::{ALL_NAMESPACES, NAMESPACE, Sqe, StatusField};
 use manx_core::units::SECTOR;
 
 /// Bytes of a transfer at most (MDTS): what the model's controllers tell.
@@ -42,7 +42,23 @@ impl Queue {
         data: &[u8],
         desk: &mut dyn Desk,
     ) -> Result<bool, StatusField> {
-        let mut terms = self.shared.borrow().subsystem.terms(desk.size() / SECTOR);
+        let drives = self.shared.borrow().subsystem.drives;
+        if sqe.opcode == opcode::FLUSH && sqe.nsid.get() == ALL_NAMESPACES && drives > 1 {
+            self.flight(place).left = drives;
+            for drive in 0..drives {
+                desk.submit(ask(place, drive, Kind::Flush, 0, 0), &[]);
+            }
+            return Ok(true);
+        }
+        // The model's own namespace is 1; what is none of ours stays wrong.
+        let (drive, nsid) = match sqe.nsid.get() {
+            nsid if (1..=drives).contains(&nsid) => (nsid - 1, NAMESPACE),
+            ALL_NAMESPACES => (0, ALL_NAMESPACES),
+            _ => return Err(StatusField::INVALID_NAMESPACE),
+        };
+        let sectors = desk.size(drive) / SECTOR;
+        let mut terms = self.shared.borrow().subsystem.terms(sectors);
+        let sqe = &Sqe { nsid: nsid.into(), ..*sqe };
         // As commands of the same form that the model decodes.
         let decoded = match sqe.opcode {
             COMPARE => Sqe { opcode: opcode::READ, ..*sqe },
@@ -59,7 +75,7 @@ impl Queue {
                 self.flight(place).left = filled.clone().count() as u32;
                 for range in filled {
                     let (lba, sectors) = (range.lba.get(), range.sectors.get().into());
-                    desk.submit(ask(place, Kind::Trim, lba, sectors), &[]);
+                    desk.submit(ask(place, drive, Kind::Trim, lba, sectors), &[]);
                 }
                 return Ok(true);
             }
@@ -72,7 +88,7 @@ impl Queue {
         let ask = Ask {
             fua: command.fua && command.op != Op::Read,
             predictable: command.predictable,
-            ..ask(place, kind, command.lba.0, command.sectors.into())
+            ..ask(place, drive, kind, command.lba.0, command.sectors.into())
         };
         self.flight(place).left = 1;
         desk.submit(ask, data);
@@ -136,8 +152,8 @@ impl Queue {
 }
 
 /// A plain request of a command.
-fn ask(place: u32, kind: Kind, lba: u64, sectors: u64) -> Ask {
+fn ask(place: u32, drive: u32, kind: Kind, lba: u64, sectors: u64) -> Ask {
     let (offset, length) = (lba * SECTOR, sectors * SECTOR);
     let predictable = PredictableLatency::Off;
-    Ask { cookie: place.into(), kind, offset, length, fua: false, predictable }
+    Ask { cookie: place.into(), drive, kind, offset, length, fua: false, predictable }
 }

@@ -1,4 +1,4 @@
-//! NVMe over TCP: a discovery subsystem and one subsystem with one namespace, the model.
+//! NVMe over TCP: a discovery subsystem and one subsystem, with a namespace for each drive.
 //!
 //! Sources: NVM Express TCP Transport Specification 1.0 (PDUs, digests, errors), NVM Express Base
 //! Specification 2.1 (Fabrics commands, properties, Identify, logs, features), NVM Command Set
@@ -7,14 +7,15 @@
 //!
 //! In reading order: [`wire`] has the PDUs and [`crc`] their digest; [`queue`] is a connection, a
 //! queue pair: commands in, data and answers out; [`pointer`] says where data are; [`fabrics`]
-//! connects it, [`admin`] (with [`identify`]) and [`io`] carry out commands; [`shared`] is the
-//! common state of one subsystem's connections.
+//! connects it, [`admin`] and [`io`] carry out commands; [`identify`] and [`drives`] have what the
+//! model's controllers answer; [`shared`] is the common state of one subsystem's connections.
 //!
-//! Not here: TLS, authentication, several namespaces, fused commands, reservations, SGLs of several
+//! Not here: TLS, authentication, fused commands, reservations, SGLs of several
 //! segments, abortion of reads and writes (Abort answers that it did not).
 
 mod admin;
 mod crc;
+mod drives;
 mod fabrics;
 mod identify;
 mod io;
@@ -33,14 +34,16 @@ use std::rc::Rc;
 /// The name of every discovery subsystem (NVMe Base 2.1, 4.7).
 pub const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 
-/// A subsystem: a drive or an array under a name.
+/// A subsystem: drives of one kind, or an array, under a name.
 #[derive(Clone, Debug)]
 pub struct Subsystem {
-    /// Promises of the drive, for Identify; of an array, its size is looked at alone.
+    /// Drives: namespaces 1 to this, each in the NVM Set of its number.
+    pub drives: u32,
+    /// Promises of a drive, for Identify; of an array, its size is looked at alone.
     pub attributes: Attributes,
     /// Its name, serial number and terms.
     pub options: Options,
-    /// The namespace is a drive behind a controller of the model: it has NVM Sets and windows.
+    /// A namespace is a drive behind a controller of the model: it has an NVM Set and windows.
     pub has_controller: bool,
     /// Where it listens, for the discovery log.
     pub address: Option<SocketAddr>,
@@ -66,8 +69,8 @@ impl Front for Target {
 
     fn look(&mut self, desk: &mut dyn Desk) {
         let mut shared = self.shared.borrow_mut();
-        for sqe in shared.orphans() {
-            desk.admin(&sqe, &[]);
+        for (drive, sqe) in shared.orphans() {
+            desk.admin(drive, &sqe, &[]);
         }
         while let Some(done) = desk.take_admin_completion() {
             shared.answered(done);

@@ -75,8 +75,8 @@ pub(super) struct Queue {
     /// Commands that wait to be asked for their data.
     waiting: VecDeque<u32>,
     room_taken: usize,
-    /// Event requests under way: place, and identifier at the drive's controller.
-    pub events: Vec<(u32, Option<u16>)>,
+    /// Event requests under way: place, and identifiers at the drives' controllers.
+    pub events: Vec<(u32, Vec<u16>)>,
     /// Keep-alive timeout, if there is one, and the last command.
     pub keep_alive: Option<time::Duration>,
     pub heard: time::Instant,
@@ -391,13 +391,13 @@ impl Queue {
     }
 
     /// Late answers of the drive's controller.
-    fn tell_late_answers(&mut self, out: &mut Vec<u8>) {
+    fn tell_late_answers(&mut self, out: &mut Vec<u8>, desk: &mut dyn Desk) {
         let answered = match self.shared.borrow_mut().controllers.get_mut(&self.controller) {
             Some(controller) => std::mem::take(&mut controller.answered),
             None => return,
         };
         for (place, done) in answered {
-            self.events.retain(|(event, _)| *event != place);
+            self.forget_event(place, desk);
             self.answer(place, done.status, done.result.into(), out);
         }
     }
@@ -451,11 +451,11 @@ impl Session for Queue {
         matches!(self.phase, Phase::Admin | Phase::Io)
     }
 
-    fn tick(&mut self, out: &mut Vec<u8>, _: &mut dyn Desk) -> Result<(), Fault> {
+    fn tick(&mut self, out: &mut Vec<u8>, desk: &mut dyn Desk) -> Result<(), Fault> {
         match self.phase {
             Phase::Gone => return Err(Fault::Closed),
             Phase::Io if self.is_orphan() => return Err(Fault::Closed),
-            Phase::Admin => self.tell_late_answers(out),
+            Phase::Admin => self.tell_late_answers(out, desk),
             _ => {}
         }
         let is_alive = |timeout: time::Duration| self.heard.elapsed() <= timeout;

@@ -36,15 +36,23 @@ impl HostController {
     }
 }
 
+/// A command that is answered later: whose controller's, at which place of its queue, and the drive
+/// that was asked.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    controller: u16,
+    place: u32,
+    drive: u32,
+}
+
 /// State of a subsystem.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub subsystem: Subsystem,
     pub controllers: BTreeMap<u16, HostController>,
     last: u16,
-    /// Commands that the drive's controller answers later, under identifiers of our own: whose
-    /// controller, and at which place of its queue.
-    late: BTreeMap<u16, (u16, u32)>,
+    /// Commands that a drive's controller answers later, under identifiers of our own.
+    late: BTreeMap<u16, Late>,
     next_late: u16,
 }
 
@@ -74,32 +82,32 @@ impl Shared {
     }
 
     /// An identifier for a command that may be answered later.
-    pub fn late(&mut self, controller: u16, place: u32) -> u16 {
+    pub fn late(&mut self, controller: u16, place: u32, drive: u32) -> u16 {
         while self.late.contains_key(&self.next_late) {
             self.next_late = self.next_late.wrapping_add(1);
         }
-        self.late.insert(self.next_late, (controller, place));
+        self.late.insert(self.next_late, Late { controller, place, drive });
         self.next_late
     }
 
-    /// It was answered at once.
-    pub fn not_late(&mut self, identifier: u16) {
-        self.late.remove(&identifier);
+    /// It was answered at once, or no answer is wanted any more; the drive that was asked.
+    pub fn not_late(&mut self, identifier: u16) -> Option<u32> {
+        self.late.remove(&identifier).map(|late| late.drive)
     }
 
     /// An answer came: it waits for its controller's connection.
     pub fn answered(&mut self, done: AdminCompletion) {
-        let Some((controller, place)) = self.late.remove(&done.cid) else { return };
-        if let Some(controller) = self.controllers.get_mut(&controller) {
-            controller.answered.push((place, done));
+        let Some(late) = self.late.remove(&done.cid) else { return };
+        if let Some(controller) = self.controllers.get_mut(&late.controller) {
+            controller.answered.push((late.place, done));
         }
     }
 
-    /// Commands of controllers that are gone, as Abort takes them back.
-    pub fn orphans(&mut self) -> Vec<Sqe> {
+    /// Commands of controllers that are gone, as Abort takes them back, with their drives.
+    pub fn orphans(&mut self) -> Vec<(u32, Sqe)> {
         let Self { controllers, late, .. } = self;
-        let gone = late.extract_if(.., |_, (owner, _)| !controllers.contains_key(owner));
-        gone.map(|(identifier, _)| abort(identifier)).collect()
+        let gone = late.extract_if(.., |_, late| !controllers.contains_key(&late.controller));
+        gone.map(|(identifier, late)| (late.drive, abort(identifier))).collect()
     }
 }
 

@@ -17,7 +17,7 @@ struct Notes {
 }
 
 impl Desk for Notes {
-    fn size(&self) -> u64 {
+    fn size(&self, _: u32) -> u64 {
         SIZE
     }
 
@@ -51,7 +51,7 @@ fn target() -> Target {
         ndwin_low_ms: 1,
     };
     let options = Options { name: NQN.to_string(), ..Options::default() };
-    Target::new(Subsystem { attributes, options, has_controller: true, address: None })
+    Target::new(Subsystem { drives: 1, attributes, options, has_controller: true, address: None })
 }
 
 /// Feeds it bytes as one piece; what it answered, and whether it goes on.
@@ -158,6 +158,7 @@ fn a_write_is_asked_for_its_data_and_a_read_brings_them() {
     assert_eq!((out, fault), (vec![], None));
     let ask = Ask {
         cookie: 0,
+        drive: 0,
         kind: Kind::Write,
         offset: 4096,
         length: 1024,
