@@ -335,6 +335,8 @@ fn the_members_of_an_array_are_namespaces_of_their_own() {
     assert_eq!((page[516], le16(&page, 338)), (4, 4), "namespaces, NVM Sets");
     let list = admin.ask(identify(2, 1), &[], 4096).1;
     assert_eq!((list[0], list[4], list[8], list[12]), (2, 3, 4, 0));
+    let sets = admin.ask(identify(4, 0), &[], 4096).1;
+    assert_eq!([sets[0], sets[128], sets[256], sets[384], sets[512]], [4, 1, 2, 3, 4]);
     let sets = admin.ask(identify(4, 0).dword(11, 3), &[], 4096).1;
     assert_eq!((sets[0], le16(&sets, 128), le16(&sets, 256)), (2, 3, 4));
     let guids = (1..=4).map(|namespace| admin.ask(identify(3, namespace), &[], 4096).1);

@@ -1,12 +1,12 @@
-//! CRC32C (Castagnoli), the digest of headers and data: eight bytes at a time by tables.
+//! CRC32C (Castagnoli), the digest of headers and data: sixteen bytes at a time by tables.
 
 /// The polynomial, its bits turned round.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-static TABLES: [[u32; 256]; 8] = tables();
+static TABLES: [[u32; 256]; 16] = tables();
 
-const fn tables() -> [[u32; 256]; 8] {
-    let mut tables = [[0; 256]; 8];
+const fn tables() -> [[u32; 256]; 16] {
+    let mut tables = [[0; 256]; 16];
     let mut byte = 0;
     while byte < 256 {
         let (mut crc, mut bit) = (byte as u32, 0);
@@ -18,7 +18,7 @@ const fn tables() -> [[u32; 256]; 8] {
         byte += 1;
     }
     let mut table = 1;
-    while table < 8 {
+    while table < 16 {
         let mut byte = 0;
         while byte < 256 {
             let before = tables[table - 1][byte];
@@ -33,10 +33,14 @@ const fn tables() -> [[u32; 256]; 8] {
 /// The digest of `bytes`.
 pub(super) fn crc32c(bytes: &[u8]) -> u32 {
     let mut crc = !0u32;
-    let (eights, rest) = bytes.as_chunks::<8>();
-    for eight in eights {
-        let word = u64::from_le_bytes(*eight) ^ u64::from(crc);
-        crc = (0..8).fold(0, |crc, at| crc ^ TABLES[7 - at][(word >> (8 * at)) as u8 as usize]);
+    let (chunks, rest) = bytes.as_chunks::<16>();
+    for chunk in chunks {
+        let (low, high) = chunk.split_at(8);
+        let low = u64::from_le_bytes(low.try_into().unwrap_or_default()) ^ u64::from(crc);
+        let high = u64::from_le_bytes(high.try_into().unwrap_or_default());
+        let of =
+            |word: u64, at: usize, table: usize| TABLES[table][(word >> (8 * at)) as u8 as usize];
+        crc = (0..8).fold(0, |crc, at| crc ^ of(low, at, 15 - at) ^ of(high, at, 7 - at));
     }
     for byte in rest {
         crc = crc >> 8 ^ TABLES[0][((crc ^ u32::from(*byte)) & 0xff) as usize];
