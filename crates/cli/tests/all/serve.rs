@@ -205,6 +205,7 @@ fn wrong_options_are_told() {
             ],
             "recovery.cut_at",
         ),
+        (&["--socket", "/tmp/x", "--set", "measure.percentiles=[50]"], "measure.percentiles"),
         (&["--socket", "/nowhere/at/all"], "cannot listen"),
         (&["--socket", "/etc/passwd"], "no socket"),
         (&["--listen", "127.0.0.1"], "--listen"),
