@@ -4,6 +4,7 @@ use crate::front::{Ask, Desk, Done, Fault, Kind, Session, Stretch};
 use crate::listen::Stream;
 use manx_core::nvme::{AdminCompletion, AdminReply, Sqe};
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::BorrowedFd;
 use std::time;
 
 /// Requests of one connection under way at once; more wait in its socket.
@@ -61,7 +62,18 @@ impl Connection {
         scratch: &mut [u8],
         desk: &mut CountingDesk<'_>,
     ) -> Result<bool, Fault> {
-        let read = match self.stream.read(scratch) {
+        let wanted = self.session.reads(&self.input).unwrap_or(scratch.len()).min(scratch.len());
+        let scratch = &mut scratch[..wanted];
+        let is_exact = self.session.reads(&self.input).is_some();
+        let read = if is_exact {
+            let mut files = Vec::new();
+            let read = self.stream.receive(scratch, &mut files);
+            self.session.keep(files);
+            read
+        } else {
+            self.stream.read(scratch)
+        };
+        let read = match read {
             Ok(0) => return Err(Fault::Closed),
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -75,7 +87,18 @@ impl Connection {
             self.input.extend_from_slice(&scratch[..read]);
             self.go_on(desk)?;
         }
-        Ok(read == scratch.len())
+        // Of a message that is read piece by piece the rest may be there; the next one is told anew.
+        Ok(read == scratch.len() && !(is_exact && self.input.is_empty()))
+    }
+
+    /// What tells of work beside the socket.
+    pub(crate) fn bell(&self) -> Option<BorrowedFd<'_>> {
+        self.session.bell()
+    }
+
+    /// The bell rang.
+    pub(crate) fn hear_bell(&mut self) {
+        self.session.hear_bell();
     }
 
     /// Acts on what was left when there was no room for more.
@@ -103,7 +126,26 @@ impl Connection {
             self.bytes_under_way += desk.bytes;
             taken += message;
             if message == 0 {
-                return Ok(taken);
+                break;
+            }
+        }
+        self.fetch(desk)?;
+        Ok(taken)
+    }
+
+    /// Takes requests that lie ready elsewhere, as long as there is room.
+    fn fetch(&mut self, desk: &mut CountingDesk<'_>) -> Result<(), Fault> {
+        loop {
+            self.is_deaf = self.is_full();
+            if self.is_deaf {
+                return Ok(());
+            }
+            (desk.submitted, desk.bytes) = (0, 0);
+            let has_more = self.session.fetch(desk)?;
+            self.under_way += desk.submitted;
+            self.bytes_under_way += desk.bytes;
+            if !has_more {
+                return Ok(());
             }
         }
     }

@@ -4,10 +4,11 @@
 //! the [`Desk`], and what was done comes back as a value. Connections of one protocol share a
 //! [`Front`]. A new transport is a folder and a line of [`Transport`].
 
-use crate::nvme_tcp;
+use crate::{nvme_tcp, vhost_user};
 use manx_core::drive::{PredictableLatency, Status};
 use manx_core::nvme::{AdminCompletion, AdminReply, Sqe};
 use std::net::SocketAddr;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Kinds of requests to a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +120,28 @@ pub trait Session {
     fn tick(&mut self, _: &mut Vec<u8>, _: &mut dyn Desk) -> Result<(), Fault> {
         Ok(())
     }
+
+    /// Bytes that are read next, behind those that are `held`, where descriptors come with them:
+    /// one message's, never of two. `None`: as many as there are, and no descriptors.
+    fn reads(&self, _: &[u8]) -> Option<usize> {
+        None
+    }
+
+    /// Takes descriptors that came with what is read.
+    fn keep(&mut self, _: Vec<OwnedFd>) {}
+
+    /// Readable when there is something to do that the socket does not tell.
+    fn bell(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// The bell rang.
+    fn hear_bell(&mut self) {}
+
+    /// Takes at most one request that lies ready elsewhere than in the socket; false: there is none.
+    fn fetch(&mut self, _: &mut dyn Desk) -> Result<bool, Fault> {
+        Ok(false)
+    }
 }
 
 /// The common part of the connections of one protocol.
@@ -149,6 +172,8 @@ pub enum Transport {
     Nbd(Export),
     /// NVMe over TCP.
     NvmeTcp(Box<nvme_tcp::Subsystem>),
+    /// A guest's virtio block device.
+    VhostUser(vhost_user::Block),
 }
 
 impl Transport {
@@ -157,6 +182,7 @@ impl Transport {
         match self {
             Transport::Nbd(export) => Box::new(export),
             Transport::NvmeTcp(subsystem) => Box::new(nvme_tcp::Target::new(*subsystem)),
+            Transport::VhostUser(block) => Box::new(block),
         }
     }
 }

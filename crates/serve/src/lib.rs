@@ -6,7 +6,8 @@
 //!
 //! Reading order: [`Clock`] turns wall time into the model's; [`Content`] keeps the bytes of each
 //! version of a page; [`Machine`] puts both around the model; `front` is the seam to the
-//! protocols, each a folder ([`nbd`], [`nvme_tcp`]) and a line in [`Transport`], and `desk` is the
+//! protocols, each a folder ([`nbd`], [`nvme_tcp`],
+//! [`vhost_user`]) and a line in [`Transport`], and `desk` is the
 //! model as they see it, `fleet` several drives beside each other; `listen` has the sockets,
 //! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
 //! the loop over all of them; [`Tally`] is what it tells at its end.
@@ -24,6 +25,7 @@ pub mod nvme_tcp;
 mod pause;
 mod server;
 mod tally;
+pub mod vhost_user;
 
 pub use clock::{Clock, Speed};
 pub use content::Content;

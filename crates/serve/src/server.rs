@@ -28,6 +28,9 @@ use std::time;
 /// The number under which the listening socket is watched.
 const LISTENER: u64 = 0;
 
+/// Bit of a connection's number: its bell is watched under it.
+const BELL: u64 = 1 << 63;
+
 /// Bytes read from a socket in one call.
 const SCRATCH: usize = 256 << 10;
 
@@ -145,6 +148,9 @@ impl<'a, S: Served> Server<'a, S> {
                 for event in &events[..count] {
                     match event.data.u64() {
                         LISTENER => self.accept(now, watch),
+                        number if number & BELL != 0 => {
+                            self.hear_bell(number & !BELL, now, watch);
+                        }
                         number => self.hear(number, event.flags, now, &mut scratch, watch),
                     }
                 }
@@ -281,6 +287,12 @@ impl<'a, S: Served> Server<'a, S> {
             }
             let session = self.front.session(stream.local());
             let mut connection = Connection::new(stream, session);
+            if let Some(bell) = connection.bell() {
+                let data = epoll::EventData::new_u64(number | BELL);
+                if epoll::add(&self.epoll, bell, data, epoll::EventFlags::IN).is_err() {
+                    continue;
+                }
+            }
             let mut desk = AtNow { fleet: &mut self.fleet, now, owner: number };
             // The greeting cannot fail.
             let _ = connection.greet(&mut desk);
@@ -303,6 +315,14 @@ impl<'a, S: Served> Server<'a, S> {
         if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
         {
             self.act_on(number, now, Some(scratch), watch);
+        }
+    }
+
+    /// A connection has work that its socket does not tell of.
+    fn hear_bell(&mut self, number: u64, now: Instant, watch: &mut dyn Watch) {
+        if let Some(connection) = self.connections.get_mut(&number) {
+            connection.hear_bell();
+            self.act_on(number, now, None, watch);
         }
     }
 

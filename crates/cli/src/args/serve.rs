@@ -14,6 +14,8 @@ pub enum Protocol {
     Nbd,
     /// NVMe over TCP
     NvmeTcp,
+    /// A guest's virtio block device: vhost-user-blk
+    VhostUser,
 }
 
 /// `manx serve`.
@@ -43,7 +45,7 @@ pub struct ServeArgs {
     /// Listen on an address that other machines reach: there is neither password nor encryption
     #[arg(long, requires = "listen")]
     pub remote: bool,
-    /// The protocol of the clients: nvme-tcp needs --listen
+    /// The protocol of the clients: nvme-tcp needs --listen, vhost-user --socket
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Nbd)]
     pub protocol: Protocol,
     /// The NVMe Qualified Name of the subsystem, with --protocol nvme-tcp

@@ -18,6 +18,7 @@ use manx_lab::load::Request;
 use manx_lab::run::Sink;
 use manx_lab::storage::{Ready, members, ready};
 use manx_serve::nvme_tcp::Subsystem;
+use manx_serve::vhost_user::Block;
 use manx_serve::{
     Address, Clock, Export, Limits, Listener, Machine, Served, Server, Tally, Transport, Watch,
 };
@@ -84,7 +85,8 @@ fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
     };
     let at = |key: &str| ConfigError::new(format!("{key}: a drive that is served has none"));
     if args.members && args.protocol != Protocol::NvmeTcp {
-        return Err(ConfigError::new("--members: NBD shows one: --protocol nvme-tcp").into());
+        let why = "--members: the protocol shows one: --protocol nvme-tcp";
+        return Err(ConfigError::new(why).into());
     }
     let members = scenario.array.members as usize;
     if args.members && !(scenario.array.is_on() && members <= MEMBERS) {
@@ -109,6 +111,9 @@ fn address(args: &ServeArgs) -> Result<Address, ConfigError> {
             "--socket {}: NVMe/TCP goes by TCP: --listen ADDRESS:PORT",
             path.display()
         ))),
+        (None, Some(address)) if args.protocol == Protocol::VhostUser => Err(ConfigError::new(
+            format!("--listen {address}: vhost-user shares memory on this machine: --socket PATH"),
+        )),
         (Some(path), _) => Ok(Address::Unix(path.clone(), args.mode)),
         (None, Some(address)) if !address.ip().is_loopback() && !args.remote => {
             Err(ConfigError::new(format!(
@@ -181,6 +186,10 @@ fn transport<S: Served>(
                 address: listener.tcp(),
             }))
         }
+        Protocol::VhostUser => Transport::VhostUser(Block {
+            name: args.export.clone(),
+            preferred: machine.page_bytes() as u32,
+        }),
     }
 }
 
@@ -194,6 +203,10 @@ fn place(args: &ServeArgs, listener: &Listener) -> String {
         (Protocol::NvmeTcp, Some(address)) => {
             format!("nvme connect -t tcp -a {} -s {} -n {}", address.ip(), address.port(), args.nqn)
         }
+        (Protocol::VhostUser, _) => match &args.socket {
+            Some(path) => format!("vhost-user-blk at {}", path.display()),
+            None => listener.uri(),
+        },
         _ => listener.uri(),
     }
 }
