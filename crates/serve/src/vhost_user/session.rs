@@ -49,6 +49,8 @@ pub(super) struct Device {
     bell: Option<OwnedFd>,
     /// Descriptors that came with the message that is not whole yet.
     files: Vec<OwnedFd>,
+    /// Where requests of the device's own would go; its end would be an error to some front-ends.
+    requests: Option<OwnedFd>,
     /// The queue whose end waits for its requests.
     ending: Option<usize>,
     /// The queue that is looked at next.
@@ -83,6 +85,7 @@ impl Device {
             free: Vec::new(),
             bell: epoll::create(epoll::CreateFlags::CLOEXEC).ok(),
             files: Vec::new(),
+            requests: None,
             ending: None,
             turn: 0,
             has_spoken: false,
@@ -156,6 +159,7 @@ impl Device {
                 }
                 self.set_descriptor(request, number(payload)?, file)?;
             }
+            request::SET_BACKEND_REQ_FD if file.is_some() => self.requests = file,
             _ if file.is_some() || !files.is_empty() => return Err("with a descriptor".into()),
             request::GET_FEATURES => return Ok(Reply::Number(feature::OFFERED)),
             request::SET_FEATURES => self.set_features(number(payload)?)?,

@@ -35,6 +35,7 @@ pub(super) mod request {
     pub const SET_PROTOCOL_FEATURES: u32 = 16;
     pub const GET_QUEUE_NUM: u32 = 17;
     pub const SET_VRING_ENABLE: u32 = 18;
+    pub const SET_BACKEND_REQ_FD: u32 = 21;
     pub const GET_CONFIG: u32 = 24;
 }
 
@@ -52,9 +53,12 @@ pub(super) mod flag {
 pub(super) mod protocol {
     pub const MQ: u64 = 1;
     pub const REPLY_ACK: u64 = 1 << 3;
+    /// Requests of the device's own, of which it makes none. Linux 6.1 as User Mode Linux takes its
+    /// interrupt with their socket, and without it has none for its queues.
+    pub const BACKEND_REQ: u64 = 1 << 5;
     pub const CONFIG: u64 = 1 << 9;
     /// All that are spoken.
-    pub const OFFERED: u64 = MQ | REPLY_ACK | CONFIG;
+    pub const OFFERED: u64 = MQ | REPLY_ACK | BACKEND_REQ | CONFIG;
 }
 
 /// Feature bits of the device (Virtio 1.2, 5.2.3 and 6).
