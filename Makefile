@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest bench book dist deps deps-cc deps-fio deps-nbd deps-browser deps-python deps-guest fuzz fuzz-minute
+.PHONY: help test test-long test-guest bench book dist deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -52,9 +52,9 @@ book:
 
 # Rust comes from rustup (rust-version in Cargo.toml says how new). A bare Debian has no C compiler: Rust links with it,
 # the readers of .zst, .xz and .bz2 traces are C libraries that cargo compiles, and libFuzzer is C++. fio replays what
-# `manx trace convert` writes for it, libnbd and QEMU are clients of `manx serve`, Chromium opens the report, Python's DuckDB and Perfetto read the files that are
+# `manx trace convert` writes for it, libnbd, QEMU and User Mode Linux are clients of `manx serve`, Chromium opens the report, Python's DuckDB and Perfetto read the files that are
 # made for them. The tests that need these say SKIPPED where they are absent, and make test ends with their count.
-deps: deps-cc deps-fio deps-nbd deps-browser deps-python
+deps: deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install Rust with rustup, https://rustup.rs"; exit 1; }
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || rustup component add rustfmt clippy
 
@@ -84,6 +84,10 @@ deps-fio:
 deps-nbd:
 	@if command -v nbdcopy >/dev/null && command -v qemu-io >/dev/null && /usr/bin/python3 -c 'import nbd' 2>/dev/null; then exit 0; fi; \
 	$(call debian,libnbd-bin python3-libnbd qemu-utils,the tests of manx serve with these clients will be skipped,0)
+
+deps-uml:
+	@if command -v linux.uml >/dev/null && command -v busybox >/dev/null && command -v fio >/dev/null; then exit 0; fi; \
+	$(call debian,user-mode-linux busybox-static e2fsprogs fio,the test of manx serve with User Mode Linux will be skipped,0)
 
 deps-guest:
 	@if command -v qemu-system-x86_64 >/dev/null && command -v nvme >/dev/null && command -v mdadm >/dev/null && command -v busybox >/dev/null && command -v cpio >/dev/null; then exit 0; fi; \

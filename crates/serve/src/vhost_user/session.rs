@@ -357,9 +357,14 @@ impl Device {
         }
     }
 
-    /// Takes the next chain of any queue and acts on it; false when there is none.
+    /// Takes the next chain of any queue and acts on it; false when there is none. What is wrong
+    /// in memory that was taken away is wrong for that reason.
     pub fn fetch(&mut self, desk: &mut dyn Desk) -> Result<bool, String> {
-        self.fault.take().map_or(Ok(()), Err)?;
+        let fetched = self.fetch_one(desk);
+        self.look().and(fetched)
+    }
+
+    fn fetch_one(&mut self, desk: &mut dyn Desk) -> Result<bool, String> {
         for number in 0..self.rings.len() {
             let queue = (self.turn + number) % self.rings.len();
             let ring = &mut self.rings[queue];
@@ -373,7 +378,7 @@ impl Device {
             };
             self.turn = queue + 1;
             self.begin(queue, head, desk).map_err(|why| format!("queue {queue} {why}"))?;
-            return self.look().map(|()| true);
+            return Ok(true);
         }
         Ok(false)
     }
