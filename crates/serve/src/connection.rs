@@ -87,11 +87,11 @@ impl Connection {
             self.input.extend_from_slice(&scratch[..read]);
             self.go_on(desk)?;
         }
-        // Of a message that is read piece by piece the rest may be there; the next one is told anew.
+        // The rest of a message that is read piece by piece may be there; the next is told anew.
         Ok(read == scratch.len() && !(is_exact && self.input.is_empty()))
     }
 
-    /// What tells of work beside the socket.
+    /// The session's bell, which tells of work beside the socket.
     pub(crate) fn bell(&self) -> Option<BorrowedFd<'_>> {
         self.session.bell()
     }

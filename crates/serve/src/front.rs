@@ -138,7 +138,7 @@ pub trait Session {
     /// The bell rang.
     fn hear_bell(&mut self) {}
 
-    /// Takes at most one request that lies ready elsewhere than in the socket; false: there is none.
+    /// Takes at most one request that lies ready elsewhere than in the socket; false: none does.
     fn fetch(&mut self, _: &mut dyn Desk) -> Result<bool, Fault> {
         Ok(false)
     }

@@ -1,12 +1,12 @@
 //! vhost-user: a guest's virtio block device, in the memory that its machine shares.
 //!
-//! Sources: the vhost-user protocol document (of QEMU's interoperability pages), and Virtio 1.2 (2.6
-//! split virtqueues, 5.2 block device). QEMU and User Mode Linux are front-ends.
+//! Sources: the vhost-user protocol document (of QEMU's interoperability pages), and Virtio 1.2
+//! (2.7 split virtqueues, 5.2 block device). QEMU and User Mode Linux are front-ends.
 //!
 //! In reading order: [`wire`] has the messages and structures; [`memory`] maps the guest's memory,
-//! and [`shrunk`] outlives a guest that takes it away; [`ring`] is a queue and [`chain`] the buffers
-//! of a request in it; [`session`] is a connection; [`block`] has the requests and [`config`] the
-//! device's configuration.
+//! and [`shrunk`] outlives a guest that takes it away; [`ring`] is a queue and [`chain`] the
+//! buffers of a request in it; [`session`] is a connection; [`block`] has the requests and
+//! [`config`] the device's configuration.
 //!
 //! Not here: packed queues, migration (dirty logs), queues that are polled, in-band notifications,
 //! requests of the device's own.

@@ -62,7 +62,7 @@ pub(super) struct Device {
     pub bytes: Vec<u8>,
 }
 
-/// What a message is answered with.
+/// The answer to a message.
 enum Reply {
     /// Nothing, or a word of success where the front-end asks for it.
     None,

@@ -1,4 +1,4 @@
-//! What happens when a client makes the file of its memory smaller under the server's feet.
+//! Memory of a client that makes its file smaller under the server's feet.
 //!
 //! A touch of a page behind the end of a mapped file is SIGBUS, which ends a program. Here it puts
 //! empty memory of the server's own in the mapping's place, and a mark says so: the connection
