@@ -9,7 +9,10 @@ use std::fmt::Write;
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Run", &["compare", "run", "sweep", "lab", "act", "torture", "serve"]),
     ("Read the results", &["explain", "plot"]),
-    ("Look up and prepare", &["scenario", "policy", "device", "fit", "workload", "trace", "plan"]),
+    (
+        "Look up and prepare",
+        &["scenario", "policy", "device", "fit", "workload", "trace", "plan", "store"],
+    ),
     ("Tools", &["schema", "completions", "man", "help"]),
 ];
 

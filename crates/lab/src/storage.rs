@@ -8,6 +8,7 @@ use manx_core::array::Array;
 use manx_core::config::Scenario;
 use manx_core::drive::Drive;
 use manx_core::nvme::{Attributes, Controller, Options};
+use serde_json::{Value, json};
 
 /// A storage with content: each page carries its version.
 #[derive(Debug)]
@@ -39,6 +40,49 @@ pub fn ready(
     let mut taken = |prepared: &Prepared| is_whole &= prepared.whole;
     let array = array(scenario, &keys, (&states, true), progress, &mut taken)?;
     Ok(is_whole.then(|| Ready::Array(Box::new(array))))
+}
+
+/// The map of the scenario's drive, preconditioned, as bytes: what a store begins with. `progress`
+/// as of [`ready`].
+pub fn state(
+    scenario: &Scenario,
+    cache: Option<&Cache>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Vec<u8>>, RunError> {
+    let keys = Keys::default().of_drives(scenario)?;
+    let states = States::new(&keys, cache.cloned());
+    let Prepared { map, whole, .. } = states.take(&keys[0], scenario, progress)?;
+    Ok(whole.then(|| map.snapshot()))
+}
+
+/// The drive of the scenario that such a map describes.
+///
+/// # Errors
+/// The bytes are no map of it.
+pub fn restored(scenario: &Scenario, map: &[u8]) -> Result<Drive, String> {
+    let config = scenario.drive_config();
+    let mut state = config.empty_map();
+    state.restore(map).map_err(|error| error.to_string())?;
+    Ok(config.build(state, true))
+}
+
+/// Every setting of the scenario's drive: a store holds one of just these.
+pub fn settings(scenario: &Scenario) -> Value {
+    let Scenario { device, ftl, gc, drive, rain, erase, program, scrub, faults, .. } = scenario;
+    json!({
+        "device": device,
+        "ftl": ftl,
+        "gc": gc,
+        "drive": drive,
+        "rain": rain,
+        "erase": erase,
+        "program": program,
+        "scrub": scrub,
+        "faults": faults,
+        "recovery": scenario.recovery,
+        "precondition": scenario.precondition,
+        "seed": scenario.seed,
+    })
 }
 
 /// The members of the scenario's array as drives of their own, prepared as [`ready`] prepares them.

@@ -7,13 +7,19 @@
 //! dropped.
 //!
 //! Eight bytes a page, and a page of memory for each that a client wrote; a page of zeros takes
-//! none.
+//! none, nor does one whose bytes lie in the file of a [`Store`](crate::Store).
 
+use crate::front::{Ask, Kind};
 use manx_core::units::SECTOR;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 
 /// No bytes: the page reads as zeros.
 const ZEROS: u32 = u32::MAX;
+/// The bytes lie in the file, at the page's own place.
+const IN_FILE: u32 = u32::MAX - 1;
 
 /// The newest version of a page, and where its bytes lie.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +37,35 @@ pub struct Content {
     older: BTreeMap<(u32, u32), u32>,
     places: Vec<Box<[u8]>>,
     free: Vec<u32>,
+    file: Option<File>,
+    /// The file did not give the bytes beneath a partial write.
+    failed: Option<io::Error>,
+    /// By page the last version whose bytes are wanted: later ones are counted, no more.
+    frozen: Option<Vec<u32>>,
+}
+
+/// The bytes of the newest version of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newest<'a> {
+    /// None: zeros.
+    Zeros,
+    /// Those in the file.
+    InFile,
+    /// These.
+    Bytes(&'a [u8]),
+}
+
+/// The part of a range that lies in one page: its first byte there, and its bytes.
+pub(crate) fn pages(
+    page_bytes: u64,
+    offset: u64,
+    length: u64,
+) -> impl Iterator<Item = (u32, usize, usize)> {
+    let (page, end) = (page_bytes, offset + length);
+    (offset / page..end.div_ceil(page)).map(move |number| {
+        let (from, to) = (offset.max(number * page), end.min((number + 1) * page));
+        (number as u32, (from - number * page) as usize, (to - from) as usize)
+    })
 }
 
 impl Content {
@@ -44,6 +79,62 @@ impl Content {
             older: BTreeMap::new(),
             places: Vec::new(),
             free: Vec::new(),
+            file: None,
+            failed: None,
+            frozen: None,
+        }
+    }
+
+    /// As [`Content::new`]; the bytes of the pages that `is_in_file` names lie in `file`.
+    pub fn over(self, file: File, is_in_file: impl Fn(u32) -> bool) -> Self {
+        let mut content = Self { file: Some(file), ..self };
+        for (page, slot) in (0..).zip(&mut content.pages) {
+            if slot.version > 0 && is_in_file(page) {
+                slot.bytes = IN_FILE;
+            }
+        }
+        content
+    }
+
+    /// From now on bytes are wanted of each page up to that version, and only of the newest of
+    /// them.
+    pub(crate) fn freeze(&mut self, versions: Vec<u32>) {
+        self.frozen = Some(versions);
+    }
+
+    /// True where bytes may lie in a file.
+    pub fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// An error of the file that a write met, told once.
+    pub fn take_failure(&mut self) -> Option<io::Error> {
+        self.failed.take()
+    }
+
+    /// Takes the bytes of a request, one version for each page that it touches; `deallocates` says
+    /// whether deallocated pages read as zeros.
+    pub fn take(&mut self, ask: &Ask, data: &[u8], deallocates: bool) {
+        let Ask { kind, offset, length, .. } = *ask;
+        let whole = self.page_bytes;
+        let mut rest = data;
+        for (page, from, length) in pages(whole as u64, offset, length) {
+            match kind {
+                Kind::Write => {
+                    let (part, behind) = rest.split_at(length);
+                    self.write(page, from, length, Some(part));
+                    rest = behind;
+                }
+                Kind::Trim | Kind::Zero { may_deallocate: true }
+                    if deallocates && length == whole =>
+                {
+                    self.deallocate(page);
+                }
+                Kind::Zero { .. } => {
+                    self.write(page, from, length, None);
+                }
+                Kind::Trim | Kind::Read | Kind::Flush => {}
+            }
         }
     }
 
@@ -51,8 +142,11 @@ impl Content {
     /// with `length` zeros where there is none.
     pub fn write(&mut self, page: u32, from: usize, length: usize, data: Option<&[u8]>) -> u32 {
         let newest = self.pages[page as usize];
+        if self.is_frozen(page) {
+            return newest.version + 1;
+        }
         let is_zeros = data.is_none() && (length == self.page_bytes || newest.bytes == ZEROS);
-        let bytes = if is_zeros { ZEROS } else { self.copy(newest.bytes, length) };
+        let bytes = if is_zeros { ZEROS } else { self.copy(page, newest.bytes, length) };
         if bytes != ZEROS {
             let place = &mut self.places[bytes as usize][from..from + length];
             match data {
@@ -65,12 +159,24 @@ impl Content {
 
     /// The next version of the page, which holds nothing.
     pub fn deallocate(&mut self, page: u32) -> u32 {
-        self.put(page, ZEROS)
+        match self.is_frozen(page) {
+            true => self.pages[page as usize].version + 1,
+            false => self.put(page, ZEROS),
+        }
+    }
+
+    fn is_frozen(&self, page: u32) -> bool {
+        let reached = |last: &Vec<u32>| self.pages[page as usize].version >= last[page as usize];
+        self.frozen.as_ref().is_some_and(reached)
     }
 
     fn put(&mut self, page: u32, bytes: u32) -> u32 {
         let newest = &mut self.pages[page as usize];
-        if newest.bytes != ZEROS {
+        if self.frozen.is_some() {
+            if newest.bytes < IN_FILE {
+                self.free.push(newest.bytes);
+            }
+        } else if newest.bytes != ZEROS {
             self.older.insert((page, newest.version), newest.bytes);
         }
         *newest = Slot { version: newest.version + 1, bytes };
@@ -78,7 +184,7 @@ impl Content {
     }
 
     /// A place with a copy of `from`, of which `length` bytes are about to be overwritten.
-    fn copy(&mut self, from: u32, length: usize) -> u32 {
+    fn copy(&mut self, page: u32, from: u32, length: usize) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(vec![0; self.page_bytes].into_boxed_slice());
             (self.places.len() - 1) as u32
@@ -86,18 +192,52 @@ impl Content {
         if length == self.page_bytes {
             return place;
         }
-        if from == ZEROS {
-            self.places[place as usize].fill(0);
-        } else {
-            let mut to = std::mem::take(&mut self.places[place as usize]);
-            to.copy_from_slice(&self.places[from as usize]);
-            self.places[place as usize] = to;
+        let mut to = std::mem::take(&mut self.places[place as usize]);
+        match from {
+            ZEROS => to.fill(0),
+            IN_FILE => {
+                if let Err(error) = self.load(page, 0, &mut to) {
+                    to.fill(0);
+                    self.failed = Some(error);
+                }
+            }
+            from => to.copy_from_slice(&self.places[from as usize]),
         }
+        self.places[place as usize] = to;
         place
     }
 
+    fn load(&self, page: u32, from: usize, to: &mut [u8]) -> io::Result<()> {
+        let offset = u64::from(page) * self.page_bytes as u64 + from as u64;
+        self.file.as_ref().map_or(Ok(()), |file| file.read_exact_at(to, offset))
+    }
+
+    /// The bytes of the newest version of a page.
+    pub fn newest(&self, page: u32) -> Newest<'_> {
+        match self.pages[page as usize].bytes {
+            ZEROS => Newest::Zeros,
+            IN_FILE => Newest::InFile,
+            place => Newest::Bytes(&self.places[place as usize]),
+        }
+    }
+
+    /// The number of the newest version of a page.
+    pub fn version(&self, page: u32) -> u32 {
+        self.pages[page as usize].version
+    }
+
     /// Appends `length` bytes from byte `from` on of that version of the page.
-    pub fn read(&self, page: u32, version: u32, from: usize, length: usize, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// The file does not give them.
+    pub fn read(
+        &self,
+        page: u32,
+        version: u32,
+        from: usize,
+        length: usize,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         let newest = self.pages[page as usize];
         let bytes = match version {
             0 => ZEROS,
@@ -106,8 +246,14 @@ impl Content {
         };
         match bytes {
             ZEROS => out.resize(out.len() + length, 0),
+            IN_FILE => {
+                let at = out.len();
+                out.resize(at + length, 0);
+                self.load(page, from, &mut out[at..])?;
+            }
             place => out.extend_from_slice(&self.places[place as usize][from..from + length]),
         }
+        Ok(())
     }
 
     /// No read may bring a version of the page below `version` any more.
@@ -115,7 +261,9 @@ impl Content {
         while let Some((key, bytes)) = self.older.range((page, 0)..(page, version)).next() {
             let (key, bytes) = (*key, *bytes);
             self.older.remove(&key);
-            self.free.push(bytes);
+            if bytes != IN_FILE {
+                self.free.push(bytes);
+            }
         }
     }
 
@@ -141,7 +289,7 @@ mod tests {
 
     fn read(content: &Content, page: u32, version: u32) -> Vec<u8> {
         let mut out = Vec::new();
-        content.read(page, version, 0, 4096, &mut out);
+        content.read(page, version, 0, 4096, &mut out).unwrap();
         out
     }
 

@@ -3,7 +3,7 @@
 use crate::fleet::Fleet;
 use crate::front::{Ask, Desk, Stretch};
 use manx_core::array::Array;
-use manx_core::drive::{Drive, Storage};
+use manx_core::drive::{Drive, Rest, Storage};
 use manx_core::nvme::{AdminCompletion, AdminReply, Controller, Sqe};
 use manx_core::units::Instant;
 
@@ -18,9 +18,19 @@ pub trait Served: Storage {
     fn has_news(&self) -> bool {
         false
     }
+
+    /// The drive shut down at `now`, with nothing under way; `None`: it is not one that a store
+    /// keeps.
+    fn rest(&self, _now: Instant) -> Option<Rest> {
+        None
+    }
 }
 
-impl Served for Drive {}
+impl Served for Drive {
+    fn rest(&self, now: Instant) -> Option<Rest> {
+        self.recovers().then(|| self.clone().shut_down(now))
+    }
+}
 
 impl Served for Array {}
 

@@ -34,6 +34,29 @@ impl<S: Served> Fleet<S> {
         self.machines.iter_mut().find_map(|machine| machine.advance_before(limit))
     }
 
+    /// Stores keep what leads to answers that are due before `now`; a reason why not is told once.
+    pub fn commit(&mut self, now: Instant) -> Option<String> {
+        self.machines.iter_mut().filter_map(|machine| machine.commit(now)).next_back()
+    }
+
+    /// A machine has one.
+    pub fn has_stores(&self) -> bool {
+        self.machines.iter().any(|machine| machine.store().is_some())
+    }
+
+    /// The log of a store is as long as it may be.
+    pub fn is_log_full(&self) -> bool {
+        self.machines.iter().any(Machine::is_log_full)
+    }
+
+    /// Logs become bases, when nothing is under way; the machines go on, or end.
+    pub fn settle(&mut self, now: Instant, goes_on: bool) -> Result<(), String> {
+        self.machines.iter_mut().try_for_each(|machine| match goes_on {
+            true => machine.start_again(now),
+            false => machine.settle(now),
+        })
+    }
+
     /// Appends the bytes of a read that was the last to be handed out.
     pub fn data(&self, finished: &Finished, out: &mut Vec<u8>) {
         self.of(finished.done.ask.drive).data(finished, out);

@@ -6,9 +6,9 @@
 //!
 //! Reading order: [`Clock`] turns wall time into the model's; [`Content`] keeps the bytes of each
 //! version of a page; [`Machine`] puts both around the model; `front` is the seam to the
-//! protocols, each a folder ([`nbd`], [`nvme_tcp`],
-//! [`vhost_user`]) and a line in [`Transport`], and `desk` is the
-//! model as they see it, `fleet` several drives beside each other; `listen` has the sockets,
+//! protocols, each a folder ([`nbd`], [`nvme_tcp`], [`vhost_user`]) and a line in [`Transport`],
+//! and `desk` is the model as they see it, `fleet` several drives beside each other; [`Store`] is
+//! a folder that outlives the server; `listen` has the sockets,
 //! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
 //! the loop over all of them; [`Tally`] is what it tells at its end.
 
@@ -24,6 +24,7 @@ pub mod nbd;
 pub mod nvme_tcp;
 mod pause;
 mod server;
+mod store;
 mod tally;
 pub mod vhost_user;
 
@@ -32,6 +33,7 @@ pub use content::Content;
 pub use desk::Served;
 pub use front::{Ask, Desk, Done, Export, Fault, Front, Kind, Session, Stretch, Transport};
 pub use listen::{Address, ListenError, Listener};
-pub use machine::Machine;
+pub use machine::{Builder, Machine};
 pub use server::{Limits, Server, Watch};
+pub use store::{Head, Inspected, LOG_MOST, Lost, Store, StoreError, Woken, inspect};
 pub use tally::Tally;

@@ -4,8 +4,11 @@
 //! looks at each version that a read brings. A mismatch, which would be a fault of Manx, is an
 //! error to the client and never wrong bytes.
 
-use crate::content::Content;
+mod stored;
+
+use crate::content::{self, Content};
 use crate::front::{Ask, Done, Kind, Stretch};
+use crate::store::Store;
 use manx_core::drive::{Command, Completion, Op, Status, Storage};
 use manx_core::host::{Oracle, Record, Records};
 use manx_core::sim::Slab;
@@ -65,6 +68,9 @@ pub struct Finished {
     versions: Box<[u32]>,
 }
 
+/// The way from the map in a store to a drive.
+pub type Builder<S> = Box<dyn Fn(&[u8]) -> Result<S, String>>;
+
 /// A drive or an array that holds data.
 pub struct Machine<S: Storage> {
     storage: S,
@@ -83,6 +89,16 @@ pub struct Machine<S: Storage> {
     /// Numbers of the read that was handed out last: its versions are still wanted.
     handed: Vec<u64>,
     records: Option<Records>,
+    /// A server that is killed comes back with what lies here.
+    store: Option<Box<Store>>,
+    /// Makes the model of the store's map.
+    builder: Option<Builder<S>>,
+    /// Bytes of the read that was handed out last, where they may come from the store.
+    fetched: Vec<u8>,
+    /// Nothing but the model is wanted: no bytes.
+    is_bare: bool,
+    /// A sum over every completion so far: a replay comes to the same.
+    sum: u64,
     /// Everything before this instant has been done.
     done_until: Instant,
 }
@@ -92,9 +108,15 @@ impl<S: Storage> Machine<S> {
     pub fn new(storage: S) -> Self {
         let page_sectors = storage.page_sectors();
         let pages = (storage.sectors() / u64::from(page_sectors)) as u32;
+        let content = Content::new(pages, page_sectors, |page| storage.holds(page));
+        Self::with_content(storage, content)
+    }
+
+    fn with_content(storage: S, content: Content) -> Self {
+        let page_sectors = storage.page_sectors();
         Self {
             oracle: Oracle::new(&storage),
-            content: Content::new(pages, page_sectors, |page| storage.holds(page)),
+            content,
             page_sectors: u64::from(page_sectors),
             storage,
             open: Slab::default(),
@@ -105,6 +127,11 @@ impl<S: Storage> Machine<S> {
             gathered: Vec::new(),
             handed: Vec::new(),
             records: None,
+            store: None,
+            builder: None,
+            fetched: Vec::new(),
+            is_bare: false,
+            sum: 0,
             done_until: Instant::START,
         }
     }
@@ -182,6 +209,12 @@ impl<S: Storage> Machine<S> {
             _ => false,
         };
         let is_flushed_after = ask.fua && deallocates;
+        if let Some(store) = &mut self.store {
+            store.note(now, &ask, data);
+        }
+        if !self.is_bare {
+            self.content.take(&ask, data, self.zeros_are_fast());
+        }
         let open = self.open.insert(Open {
             owner,
             ask,
@@ -194,22 +227,22 @@ impl<S: Storage> Machine<S> {
         });
         let (offset, end) = (ask.offset, ask.offset + ask.length);
         match ask.kind {
-            Kind::Flush => self.begin(now, open, Op::Flush, 0, 0, None),
-            Kind::Read => self.each(now, open, Op::Read, offset..end, None),
-            Kind::Write => self.each(now, open, Op::Write, offset..end, Some(data)),
-            Kind::Trim => self.begin(now, open, Op::Trim, offset, ask.length, None),
+            Kind::Flush => self.begin(now, open, Op::Flush, 0, 0),
+            Kind::Read => self.each(now, open, Op::Read, offset..end),
+            Kind::Write => self.each(now, open, Op::Write, offset..end),
+            Kind::Trim => self.begin(now, open, Op::Trim, offset, ask.length),
             Kind::Zero { .. } if deallocates => {
                 let page = self.page_bytes();
                 let (first, last) = (offset.next_multiple_of(page), end / page * page);
                 if first >= last {
-                    self.each(now, open, Op::Write, offset..end, None);
+                    self.each(now, open, Op::Write, offset..end);
                 } else {
-                    self.each(now, open, Op::Write, offset..first, None);
-                    self.begin(now, open, Op::Trim, first, last - first, None);
-                    self.each(now, open, Op::Write, last..end, None);
+                    self.each(now, open, Op::Write, offset..first);
+                    self.begin(now, open, Op::Trim, first, last - first);
+                    self.each(now, open, Op::Write, last..end);
                 }
             }
-            Kind::Zero { .. } => self.each(now, open, Op::Write, offset..end, None),
+            Kind::Zero { .. } => self.each(now, open, Op::Write, offset..end),
         }
         // The one that the request itself stood for; the model completes nothing before it is
         // advanced.
@@ -217,33 +250,16 @@ impl<S: Storage> Machine<S> {
     }
 
     /// Commands for a range.
-    fn each(
-        &mut self,
-        now: Instant,
-        open: u32,
-        op: Op,
-        range: std::ops::Range<u64>,
-        data: Option<&[u8]>,
-    ) {
+    fn each(&mut self, now: Instant, open: u32, op: Op, range: std::ops::Range<u64>) {
         let mut at = range.start;
         while at < range.end {
             let length = (LONGEST - at % self.page_bytes()).min(range.end - at);
-            let from = (at - range.start) as usize;
-            let part = data.map(|data| &data[from..from + length as usize]);
-            self.begin(now, open, op, at, length, part);
+            self.begin(now, open, op, at, length);
             at += length;
         }
     }
 
-    fn begin(
-        &mut self,
-        now: Instant,
-        open: u32,
-        op: Op,
-        offset: u64,
-        length: u64,
-        data: Option<&[u8]>,
-    ) {
+    fn begin(&mut self, now: Instant, open: u32, op: Op, offset: u64, length: u64) {
         let (lba, sectors) = (offset / SECTOR, (length / SECTOR) as u32);
         let sequence = self.next_read;
         if op == Op::Read {
@@ -255,11 +271,6 @@ impl<S: Storage> Machine<S> {
         let fua = op == Op::Write && self.open[open].ask.fua;
         let predictable = self.open[open].ask.predictable;
         let command = Command { fua, predictable, ..Command::new(id, op, Lba(lba), sectors) };
-        match op {
-            Op::Write => self.put(offset, length, data),
-            Op::Trim if self.zeros_are_fast() => self.deallocate(offset, length),
-            _ => {}
-        }
         let command = self.oracle.submit(command);
         self.storage.submit(now, command);
     }
@@ -270,29 +281,7 @@ impl<S: Storage> Machine<S> {
         offset: u64,
         length: u64,
     ) -> impl Iterator<Item = (u32, usize, usize)> + use<S> {
-        let (page, end) = (self.page_bytes(), offset + length);
-        (offset / page..end.div_ceil(page)).map(move |number| {
-            let (from, to) = (offset.max(number * page), end.min((number + 1) * page));
-            (number as u32, (from - number * page) as usize, (to - from) as usize)
-        })
-    }
-
-    fn put(&mut self, offset: u64, length: u64, data: Option<&[u8]>) {
-        let mut rest = data;
-        for (page, from, length) in self.pages(offset, length) {
-            let part = rest.map(|data| data.split_at(length));
-            self.content.write(page, from, length, part.map(|(part, _)| part));
-            rest = part.map(|(_, rest)| rest);
-        }
-    }
-
-    fn deallocate(&mut self, offset: u64, length: u64) {
-        let whole = self.page_bytes() as usize;
-        for (page, _, length) in self.pages(offset, length) {
-            if length == whole {
-                self.content.deallocate(page);
-            }
-        }
+        content::pages(self.page_bytes(), offset, length)
     }
 
     /// Does what is due before `limit`, up to the first request that is done.
@@ -317,6 +306,7 @@ impl<S: Storage> Machine<S> {
     fn complete(&mut self, completion: Completion) -> Option<Finished> {
         let before = self.oracle.mismatches();
         self.oracle.complete(&completion);
+        self.sum = scatter(self.sum ^ completion.at.as_ns()).wrapping_add(completion.status as u64);
         let part = self.parts[completion.id];
         self.parts.release(completion.id);
         self.record(&part, &completion);
@@ -352,10 +342,11 @@ impl<S: Storage> Machine<S> {
         }
         if is_flushed_after {
             self.open[part.open].is_flushed_after = false;
-            self.begin(completion.at, part.open, Op::Flush, 0, 0, None);
+            self.begin(completion.at, part.open, Op::Flush, 0, 0);
             return None;
         }
         self.open.release(part.open);
+        let status = self.answer(&ask, status, &versions);
         let done = Done { ask, status, dnr, result };
         Some(Finished { owner, done, came, at: completion.at, versions })
     }
@@ -379,6 +370,7 @@ impl<S: Storage> Machine<S> {
         for (page, _, _) in self.pages(offset, length) {
             let Some(acknowledged) = self.oracle.acknowledged(page) else { continue };
             match has_reads {
+                _ if self.is_bare => {}
                 true => self.overtaken.push_back((sequence, page, acknowledged)),
                 false => self.content.forget_below(page, acknowledged),
             }
@@ -398,9 +390,13 @@ impl<S: Storage> Machine<S> {
 
     /// Appends the bytes of a read that was the last to be handed out.
     pub fn data(&self, finished: &Finished, out: &mut Vec<u8>) {
+        if self.store.is_some() {
+            return out.extend_from_slice(&self.fetched);
+        }
         let Ask { offset, length, .. } = finished.done.ask;
         for ((page, from, length), version) in self.pages(offset, length).zip(&finished.versions) {
-            self.content.read(page, *version, from, length, out);
+            // Without a store everything lies in memory.
+            let _ = self.content.read(page, *version, from, length, out);
         }
     }
 
@@ -433,6 +429,11 @@ impl<S: Storage> Machine<S> {
             counted: true,
         });
     }
+}
+
+/// A bijection that scatters.
+fn scatter(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::pause::Pause;
 use crate::tally::Tally;
 use manx_core::drive::Status;
 use manx_core::host::Records;
-use manx_core::units::Instant;
+use manx_core::units::{Duration, Instant};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -160,9 +160,12 @@ impl<'a, S: Served> Server<'a, S> {
                 swept = time::Instant::now();
                 self.close_slow(watch);
                 self.tick(watch);
+                self.keep(watch)?;
             }
         }
+        let settled = self.settle(false, watch);
         self.hand_on(watch, 0)?;
+        settled?;
         self.tally.span = self.clock.now().since(Instant::START);
         self.tally.wall_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(self.tally.clone())
@@ -171,6 +174,9 @@ impl<'a, S: Served> Server<'a, S> {
     /// Does what the model owes up to now, and gives the answers to their connections.
     fn catch_up(&mut self, watch: &mut dyn Watch) -> Result<Instant, String> {
         let now = self.clock.now();
+        if self.fleet.under_way() > 0 && self.fleet.next_event_at() < now {
+            self.commit(now, watch);
+        }
         while let Some(finished) = self.fleet.advance_before(now) {
             self.give(&finished, watch);
         }
@@ -181,6 +187,48 @@ impl<'a, S: Served> Server<'a, S> {
         self.send_ready(watch);
         self.note_lateness(watch);
         Ok(now)
+    }
+
+    /// Stores keep what leads to the answers that are due.
+    fn commit(&mut self, now: Instant, watch: &mut dyn Watch) {
+        if let Some(why) = self.fleet.commit(now) {
+            watch.tell(&why);
+        }
+    }
+
+    /// Once a second: an idle drive's progress is in the store, too; a log that is long becomes its
+    /// base.
+    fn keep(&mut self, watch: &mut dyn Watch) -> Result<(), String> {
+        let until = self.fleet.done_until();
+        if self.fleet.next_event_at() < Instant::NEVER {
+            self.commit(until, watch);
+        }
+        if self.fleet.is_log_full() {
+            let began = time::Instant::now();
+            self.settle(true, watch)?;
+            self.send_ready(watch);
+            let took = began.elapsed().as_secs_f64();
+            watch.tell(&format!("the store's log became its base: requests waited {took:.2} s"));
+        }
+        Ok(())
+    }
+
+    /// Requests under way end at once, in the model's time, and then logs become bases.
+    fn settle(&mut self, goes_on: bool, watch: &mut dyn Watch) -> Result<(), String> {
+        if !self.fleet.has_stores() {
+            return Ok(());
+        }
+        let mut now = self.clock.now().max(self.fleet.done_until());
+        loop {
+            self.commit(now, watch);
+            while let Some(finished) = self.fleet.advance_before(now) {
+                self.give(&finished, watch);
+            }
+            if self.fleet.under_way() == 0 {
+                return self.fleet.settle(now, goes_on);
+            }
+            now = self.fleet.next_event_at().max(now) + Duration::from_ns(1);
+        }
     }
 
     fn give(&mut self, finished: &Finished, watch: &mut dyn Watch) {

@@ -1,8 +1,8 @@
 //! The options of `manx serve`.
 
 use super::{KeyArgs, time};
-use clap::{Args as ClapArgs, value_parser};
-use manx_core::units::Duration;
+use clap::{Args as ClapArgs, Subcommand, value_parser};
+use manx_core::units::{Bytes, Duration};
 use manx_serve::Speed;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -55,6 +55,13 @@ pub struct ServeArgs {
     /// --protocol nvme-tcp
     #[arg(long, conflicts_with = "record")]
     pub members: bool,
+    /// Keep the drive in this folder: a server that is killed is a drive that lost its power
+    #[arg(long, value_name = "DIR", conflicts_with = "members")]
+    pub store: Option<PathBuf>,
+    /// Put the store's log into its base at this length; requests wait meanwhile
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = log,
+        requires = "store")]
+    pub store_log: Bytes,
     /// The name of the export; a client may leave it out
     #[arg(long, value_name = "NAME", default_value = "manx")]
     pub export: String,
@@ -86,6 +93,31 @@ pub struct ServeArgs {
     /// Precondition the drive anew instead of taking its state from the cache
     #[arg(long)]
     pub no_cache: bool,
+}
+
+/// `manx store`.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Describe a store: its drive, its base and its log
+    Info {
+        /// The folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        /// One JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read a store to its end and look at every checksum
+    Check {
+        /// The folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+}
+
+fn log(text: &str) -> Result<Bytes, String> {
+    let size = text.parse::<Bytes>().map_err(|error| error.to_string())?;
+    (size.get() >= 1 << 20).then_some(size).ok_or_else(|| "at least 1MiB".to_string())
 }
 
 fn speed(text: &str) -> Result<Speed, String> {

@@ -20,6 +20,7 @@ mod run;
 mod scenario;
 mod schema;
 mod serve;
+mod store;
 mod sweep;
 mod torture;
 mod trace;
@@ -102,6 +103,7 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::run(&args, screen),
         Command::Torture(args) => torture::run(&args, screen),
         Command::Serve(args) => serve::run(&args, screen),
+        Command::Store(command) => store::run(&command),
         Command::Fit(args) => fit::run(&args, screen),
         Command::Lab(command) => lab::run(&command, screen),
         Command::Act(command) => act::run(&command, screen),

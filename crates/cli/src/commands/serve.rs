@@ -1,7 +1,7 @@
 //! `manx serve`: the model of a scenario as a block device, until Ctrl-C.
 
 use super::progress::Bar;
-use super::{Failure, print, requests_file};
+use super::{Failure, print, requests_file, store};
 use crate::args::{Protocol, ServeArgs, quoted};
 use crate::say::say_line;
 use crate::screen::Screen;
@@ -47,12 +47,21 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
         bar.show(done, None, "");
         !STOP.load(Ordering::Relaxed)
     };
+    if let Some(folder) = &args.store {
+        let machine = store::machine(folder, args, &scenario, cache.as_ref(), &mut progress);
+        bar.clear();
+        let Some(machine) = machine? else {
+            return Err(Failure::Interrupted("nothing was served"));
+        };
+        return serve(args, &scenario, vec![machine], &listener, sink);
+    }
     if args.members {
         let drives = members(&scenario, cache.as_ref(), &mut progress);
         bar.clear();
         let Some(drives) = drives? else { return Err(Failure::Interrupted("nothing was served")) };
-        let drives = drives.into_iter().map(|drive| behind_nvme(args, &scenario, drive));
-        return serve(args, &scenario, drives.collect(), &listener, sink);
+        let machine = |drive| Machine::new(behind_nvme(args, &scenario, drive));
+        let machines = drives.into_iter().map(machine).collect();
+        return serve(args, &scenario, machines, &listener, sink);
     }
     let storage = ready(&scenario, cache.as_ref(), &mut progress);
     bar.clear();
@@ -60,10 +69,14 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
         None => Err(Failure::Interrupted("nothing was served")),
         Some(Ready::Drive(drive)) if args.protocol == Protocol::NvmeTcp => {
             let controller = behind_nvme(args, &scenario, *drive);
-            serve(args, &scenario, vec![controller], &listener, sink)
+            serve(args, &scenario, vec![Machine::new(controller)], &listener, sink)
         }
-        Some(Ready::Drive(drive)) => serve(args, &scenario, vec![*drive], &listener, sink),
-        Some(Ready::Array(array)) => serve(args, &scenario, vec![*array], &listener, sink),
+        Some(Ready::Drive(drive)) => {
+            serve(args, &scenario, vec![Machine::new(*drive)], &listener, sink)
+        }
+        Some(Ready::Array(array)) => {
+            serve(args, &scenario, vec![Machine::new(*array)], &listener, sink)
+        }
     }
 }
 
@@ -77,6 +90,10 @@ fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
         .as_deref()
         .map(|device| Override::new("device.name", quoted(device), format!("--device {device}")));
     let mut overrides: Vec<Override> = device.into_iter().collect();
+    if let Some(folder) = &args.store {
+        let by = format!("--store {}", folder.display());
+        overrides.push(Override::new("recovery.keep", "true", by));
+    }
     overrides.extend(args.keys.overrides()?);
     let request = Request::read(&args.scenario, overrides)?;
     let scenario = match &args.policy {
@@ -92,6 +109,9 @@ fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
     if args.members && !(scenario.array.is_on() && members <= MEMBERS) {
         let why = format!("--members: the scenario needs array.members of 2 to {MEMBERS}");
         return Err(ConfigError::new(why).into());
+    }
+    if args.store.is_some() {
+        store::check(args, &scenario)?;
     }
     if scenario.recovery.cut_at.is_some() {
         return Err(at("recovery.cut_at").into());
@@ -214,15 +234,14 @@ fn place(args: &ServeArgs, listener: &Listener) -> String {
 fn serve<S: Served>(
     args: &ServeArgs,
     scenario: &Scenario,
-    storages: Vec<S>,
+    machines: Vec<Machine<S>>,
     listener: &Listener,
     sink: Option<Box<dyn Sink>>,
 ) -> Result<(), Failure> {
-    let machine = |storage| {
-        let machine = Machine::new(storage);
+    let recorded = |machine: Machine<S>| {
         if sink.is_some() { machine.with_records() } else { machine }
     };
-    let mut machines: Vec<Machine<S>> = storages.into_iter().map(machine).collect();
+    let mut machines: Vec<Machine<S>> = machines.into_iter().map(recorded).collect();
     let transport = transport(args, scenario, &mut machines, listener);
     let of = |time: Duration| time::Duration::from_nanos(time.as_ns());
     let limits = Limits {
@@ -268,7 +287,7 @@ fn tell_service_manager() {
     }
 }
 
-fn report<S: Storage>(
+fn report<S: Served>(
     args: &ServeArgs,
     scenario: &Scenario,
     tally: &Tally,
@@ -299,6 +318,7 @@ fn report<S: Storage>(
         "lateness_us": lateness(&tally.lateness),
         "flash_operations": operations,
         "content_bytes": content_bytes(machines),
+        "store": store::report(machines),
     })
 }
 

@@ -23,6 +23,7 @@ mod screens;
 mod serve;
 mod serve_guest;
 mod serve_nvme;
+mod serve_store;
 mod state;
 mod support;
 mod sweep;

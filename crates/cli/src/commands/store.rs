@@ -1,0 +1,144 @@
+//! A drive in a folder, for `manx serve --store` and `manx store`.
+
+use super::{Failure, print};
+use crate::args::{Protocol, ServeArgs, StoreCommand};
+use crate::say::say_line;
+use manx_core::config::{ConfigError, Scenario};
+use manx_core::drive::Drive;
+use manx_core::ftl::FtlKind;
+use manx_lab::cache::Cache;
+use manx_lab::json::indented;
+use manx_lab::storage::{restored, settings, state};
+use manx_serve::{Head, Inspected, Lost, Machine, Served, Store, StoreError, Woken, inspect};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Does what was asked about stores.
+pub fn run(command: &StoreCommand) -> Result<(), Failure> {
+    match command {
+        StoreCommand::Info { folder, json } => {
+            let found = inspect(folder).map_err(refused)?;
+            print(&if *json { indented(&document(&found)) + "\n" } else { words(&found) })
+        }
+        StoreCommand::Check { folder } => {
+            let found = inspect(folder).map_err(refused)?;
+            print(&format!("{}every checksum is right\n", words(&found)))
+        }
+    }
+}
+
+fn refused(error: StoreError) -> Failure {
+    ConfigError::new(error.to_string()).into()
+}
+
+/// Whether a store can hold the scenario's drive.
+pub fn check(args: &ServeArgs, scenario: &Scenario) -> Result<(), Failure> {
+    let why = if scenario.array.is_on() {
+        "array.members: a store holds one drive"
+    } else if scenario.ftl.kind != FtlKind::Page {
+        "ftl.kind: a store holds drives with a page map"
+    } else if scenario.faults.is_on() {
+        "faults: a store does not keep which blocks went bad"
+    } else if !scenario.recovery.keep {
+        "recovery.keep: false, and a start after a kill is a recovery: true"
+    } else if args.protocol == Protocol::NvmeTcp {
+        "--protocol nvme-tcp: what hosts set in the controller is in no store: --protocol nbd"
+    } else {
+        return Ok(());
+    };
+    let folder = args.store.as_deref().unwrap_or(Path::new("")).display();
+    Err(ConfigError::new(format!("--store {folder}: {why}")).into())
+}
+
+/// The drive of the folder, or a new one that lies there from now on; `None` when `progress`
+/// stopped its making.
+pub fn machine(
+    folder: &Path,
+    args: &ServeArgs,
+    scenario: &Scenario,
+    cache: Option<&Cache>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Machine<Drive>>, Failure> {
+    let page = scenario.device.geometry.map_unit.get();
+    let bytes = scenario.capacity().user.get() / page * page;
+    let head = Head::new(&scenario.name, bytes, page as u32, settings(scenario));
+    let store = if Store::is_in(folder) {
+        let store = Store::open(folder, &head).map_err(refused)?;
+        let woken = store.wake(|map| restored(scenario, map), &scenario.drive).map_err(refused)?;
+        let Woken { store, lost } = woken;
+        lost.iter().for_each(tell);
+        store
+    } else {
+        let Some(map) = state(scenario, cache, progress)? else { return Ok(None) };
+        Store::create(folder, head, &map).map_err(refused)?
+    };
+    let store = store.with_log(args.store_log.get());
+    let drive = restored(scenario, store.map());
+    let drive = drive.map_err(|why| Failure::Work(format!("{}: {why}", folder.display())))?;
+    let scenario = scenario.clone();
+    let machine = Machine::stored(drive, store, Box::new(move |map| restored(&scenario, map)));
+    let machine = machine.map_err(|why| Failure::Work(format!("{}: {why}", folder.display())))?;
+    Ok(Some(machine))
+}
+
+/// A power loss, in words.
+fn tell(lost: &Lost) {
+    let Lost { commands, under_way, report, broken } = lost;
+    say_line(&format!(
+        "the store was not closed: its log of {commands} commands was replayed, {under_way} were \
+         under way when the power failed; the drive recovered in {:.1} ms of its own time, {} \
+         pages and {} deallocations were lost that no flush had asked for, {} pages were saved by \
+         its capacitor",
+        report.recovery_us as f64 / 1e3,
+        report.pages_lost,
+        report.trims_lost,
+        report.pages_saved,
+    ));
+    broken.iter().for_each(|page| say_line(&format!("a fault of Manx: {page}")));
+}
+
+/// The stores of machines at the end of a server.
+pub fn report<S: Served>(machines: &[Machine<S>]) -> Value {
+    let store = machines.first().and_then(Machine::store);
+    store.map_or(
+        Value::Null,
+        |store| json!({ "generation": store.head().generation, "read_only": store.is_broken() }),
+    )
+}
+
+fn document(found: &Inspected) -> Value {
+    let Inspected { head, pages_with_bytes, log_bytes, commands, is_clean, data_bytes } = found;
+    json!({
+        "schema": "manx-store-info-1",
+        "scenario": head.scenario,
+        "device": head.settings["device"]["name"],
+        "manx": head.manx,
+        "bytes": head.bytes,
+        "page_bytes": head.page_bytes,
+        "generation": head.generation,
+        "pages_with_bytes": pages_with_bytes,
+        "data_bytes": data_bytes,
+        "log_bytes": log_bytes,
+        "commands": commands,
+        "clean": is_clean,
+        "settings": head.settings,
+    })
+}
+
+fn words(found: &Inspected) -> String {
+    let Inspected { head, pages_with_bytes, log_bytes, commands, is_clean, data_bytes } = found;
+    let state = match is_clean {
+        true => "closed: the next start replays nothing".to_string(),
+        false => format!("not closed: {commands} commands, {log_bytes} bytes of log to replay"),
+    };
+    format!(
+        "{}, a model of {}, {} bytes in pages of {}, made by Manx {}\n\
+         base {}: {pages_with_bytes} pages with bytes, {data_bytes} bytes on disk\n{state}\n",
+        head.scenario,
+        head.settings["device"]["name"].as_str().unwrap_or("?"),
+        head.bytes,
+        head.page_bytes,
+        head.manx,
+        head.generation,
+    )
+}

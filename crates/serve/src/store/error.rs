@@ -1,0 +1,60 @@
+//! Reasons why a folder is no store to be used.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a store is refused.
+#[derive(Debug)]
+pub enum StoreError {
+    /// A file cannot be read or written.
+    File(PathBuf, io::Error),
+    /// The folder holds something that is no store.
+    Occupied(PathBuf),
+    /// Another server has it.
+    Busy(PathBuf),
+    /// It was made for another drive: the key that differs, there and here.
+    Other(PathBuf, String, String, String),
+    /// It is damaged.
+    Damaged(PathBuf, String),
+}
+
+impl StoreError {
+    /// An error of that file.
+    pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> Self + Copy + '_ {
+        |error| Self::File(path.to_path_buf(), error)
+    }
+
+    pub(super) fn damaged(path: &Path, why: impl Into<String>) -> Self {
+        Self::Damaged(path.to_path_buf(), why.into())
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Occupied(path) => {
+                write!(
+                    f,
+                    "{}: the folder holds no store: name an empty or a new one",
+                    path.display()
+                )
+            }
+            Self::Busy(folder) => {
+                write!(f, "{}: another server has this store open", folder.display())
+            }
+            Self::Other(folder, key, there, here) => write!(
+                f,
+                "{}: the store is of another drive: {key} is {there} there and {here} here; \
+                 nothing was touched",
+                folder.display()
+            ),
+            Self::Damaged(path, why) => {
+                write!(f, "{}: the store is damaged: {why}; nothing was touched", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}

@@ -1,0 +1,388 @@
+//! A store against a journal of what was promised, with kills at any moment.
+
+use super::{Head, LOG_MOST, Store, StoreError, Woken, inspect};
+use crate::front::{Ask, Kind};
+use crate::machine::{Builder, Machine};
+use manx_core::config::{Input, Override, Scenario, builtin_scenario, load};
+use manx_core::drive::{Drive, PredictableLatency, Status, Storage};
+use manx_core::sim::Rng;
+use manx_core::units::{Duration, Instant, SECTOR};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn scenario(sets: &[&str]) -> Scenario {
+    let scenario = builtin_scenario("quick").unwrap();
+    let all = [
+        "device.geometry.channels=1",
+        "device.geometry.pages=32",
+        "device.geometry.blocks=24",
+        "recovery.keep=true",
+    ];
+    let overrides: Vec<Override> =
+        all.iter().chain(sets).map(|set| Override::from_set(set).unwrap()).collect();
+    load(&Input { scenario: &scenario, device: None, policy: None, overrides: &overrides }).unwrap()
+}
+
+fn build(scenario: &Scenario, map: &[u8]) -> Result<Drive, String> {
+    let config = scenario.drive_config();
+    let mut empty = config.empty_map();
+    empty.restore(map).map_err(|error| error.to_string())?;
+    Ok(config.build(empty, true))
+}
+
+fn builder(scenario: &Scenario) -> Builder<Drive> {
+    let scenario = scenario.clone();
+    Box::new(move |map| build(&scenario, map))
+}
+
+fn head(scenario: &Scenario) -> Head {
+    let config = scenario.drive_config();
+    let drive = config.build(config.empty_map(), true);
+    let page = drive.page_sectors() * SECTOR as u32;
+    let bytes = drive.sectors() * SECTOR / u64::from(page) * u64::from(page);
+    Head::new(&scenario.name, bytes, page, json!({ "gc": scenario.gc, "seed": scenario.seed }))
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("manx-store-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn opened(folder: &Path, scenario: &Scenario) -> Result<Woken, StoreError> {
+    let head = head(scenario);
+    if !Store::is_in(folder) {
+        let map = scenario.drive_config().empty_map().snapshot();
+        let store = Store::create(folder, head, &map)?;
+        return Ok(Woken { store, lost: None });
+    }
+    Store::open(folder, &head)?.wake(|map| build(scenario, map), &scenario.drive)
+}
+
+/// The client's journal: of each sector every value since the one that is promised, each with the
+/// number of its request.
+struct Journal {
+    sectors: Vec<Vec<(u32, u32)>>,
+    /// Writes under way or acknowledged since the last loss, in their order: the first sector, how
+    /// many, and the value.
+    next: u32,
+    under_way: BTreeMap<u64, Vec<(usize, u32)>>,
+    acknowledged: Vec<(usize, u32)>,
+    flushes: BTreeMap<u64, Vec<(usize, u32)>>,
+}
+
+impl Journal {
+    fn new(sectors: usize) -> Self {
+        Self {
+            sectors: vec![vec![(0, 0)]; sectors],
+            next: 0,
+            under_way: BTreeMap::new(),
+            acknowledged: Vec::new(),
+            flushes: BTreeMap::new(),
+        }
+    }
+
+    fn promise(&mut self, written: &[(usize, u32)]) {
+        for (sector, number) in written {
+            let history = &mut self.sectors[*sector];
+            if let Some(at) = history.iter().rposition(|(old, _)| old == number) {
+                history.drain(..at);
+            }
+        }
+    }
+
+    fn lost(&mut self, values: &[u32], is_protected: bool) {
+        if is_protected {
+            let all = std::mem::take(&mut self.acknowledged);
+            self.promise(&all);
+        }
+        for (sector, (history, value)) in self.sectors.iter_mut().zip(values).enumerate() {
+            assert!(
+                history.iter().any(|(_, old)| old == value),
+                "sector {sector}: {value}, allowed {history:?}"
+            );
+            *history = vec![(0, *value)];
+        }
+        self.under_way.clear();
+        self.flushes.clear();
+        self.acknowledged.clear();
+    }
+}
+
+struct Client {
+    machine: Machine<Drive>,
+    now: Instant,
+    journal: Journal,
+    rng: Rng,
+    cookie: u64,
+    page_sectors: usize,
+}
+
+impl Client {
+    fn ask(&mut self) {
+        let sectors = self.journal.sectors.len() as u64;
+        let length = 1 + self.rng.below(3 * self.page_sectors as u64);
+        let first = self.rng.below(sectors.min(600) - length);
+        let kind = match self.rng.below(20) {
+            0..=10 => Kind::Write,
+            11 => Kind::Zero { may_deallocate: true },
+            12 => Kind::Zero { may_deallocate: false },
+            13 => Kind::Trim,
+            14 => Kind::Flush,
+            _ => Kind::Read,
+        };
+        let (first, length) = if kind == Kind::Flush { (0, 0) } else { (first, length) };
+        let fua = !matches!(kind, Kind::Read | Kind::Flush) && self.rng.below(6) == 0;
+        self.cookie += 1;
+        let ask = Ask {
+            cookie: self.cookie,
+            drive: 0,
+            kind,
+            offset: first * SECTOR,
+            length: length * SECTOR,
+            fua,
+            predictable: PredictableLatency::Off,
+        };
+        let mut data = Vec::new();
+        self.journal.next += 1;
+        let number = self.journal.next;
+        let value = if kind == Kind::Write { number } else { 0 };
+        if kind == Kind::Write {
+            data.extend((0..length * SECTOR / 4).flat_map(|_| value.to_le_bytes()));
+        }
+        let mut range = first as usize..(first + length) as usize;
+        if kind == Kind::Trim {
+            let page = self.page_sectors;
+            range = range.start.next_multiple_of(page)..range.end / page * page;
+        }
+        match kind {
+            Kind::Read => {}
+            Kind::Flush => {
+                let acknowledged = self.journal.acknowledged.clone();
+                self.journal.flushes.insert(self.cookie, acknowledged);
+            }
+            _ => {
+                let written: Vec<_> = range.map(|sector| (sector, number)).collect();
+                let sectors = &mut self.journal.sectors;
+                written.iter().for_each(|(at, _)| sectors[*at].push((number, value)));
+                self.journal.under_way.insert(self.cookie, written);
+            }
+        }
+        self.machine.submit(self.now, 0, ask, &data);
+    }
+
+    /// As the server does: what leads to the answers is kept before they are known.
+    fn advance(&mut self, time: Duration) {
+        self.now += time;
+        assert_eq!(self.machine.commit(self.now), None);
+        while let Some(finished) = self.machine.advance_before(self.now) {
+            assert_eq!(finished.done.status, Status::Success);
+            let ask = finished.done.ask;
+            if let Some(written) = self.journal.under_way.remove(&ask.cookie) {
+                if ask.fua {
+                    self.journal.promise(&written);
+                }
+                self.journal.acknowledged.extend(written);
+            }
+            if let Some(acknowledged) = self.journal.flushes.remove(&ask.cookie) {
+                self.journal.promise(&acknowledged);
+            }
+        }
+    }
+
+    fn quiesce(&mut self) {
+        while self.machine.under_way() > 0 {
+            self.advance(Duration::from_us(100));
+        }
+    }
+
+    fn values(&mut self) -> Vec<u32> {
+        let length = self.journal.sectors.len() as u64 * SECTOR;
+        let ask = Ask {
+            cookie: 0,
+            drive: 0,
+            kind: Kind::Read,
+            offset: 0,
+            length,
+            fua: false,
+            predictable: PredictableLatency::Off,
+        };
+        self.machine.submit(self.now, 0, ask, &[]);
+        let mut bytes = Vec::new();
+        while bytes.is_empty() {
+            self.now = self.machine.next_event_at().max(self.now) + Duration::from_ns(1);
+            assert_eq!(self.machine.commit(self.now), None);
+            if let Some(finished) = self.machine.advance_before(self.now) {
+                self.machine.data(&finished, &mut bytes);
+            }
+        }
+        let sector = |sector: &[u8]| {
+            let words: Vec<u32> =
+                sector.as_chunks::<4>().0.iter().map(|four| u32::from_le_bytes(*four)).collect();
+            assert!(words.iter().all(|word| *word == words[0]), "a sector is torn");
+            words[0]
+        };
+        bytes.chunks_exact(SECTOR as usize).map(sector).collect()
+    }
+}
+
+fn kill_and_come_back(name: &str, sets: &[&str], rounds: u32, seed: u64) {
+    let (folder, scenario) = (Folder::new(name), scenario(sets));
+    let protected = scenario.drive.power_loss_protection;
+    let sectors = (head(&scenario).bytes / SECTOR) as usize;
+    let mut rng = Rng::stream(seed, "store");
+    let mut journal = Journal::new(sectors);
+    let mut was_killed = false;
+    for round in 0..rounds {
+        let Woken { store, lost } = opened(&folder.0, &scenario).unwrap();
+        assert!(lost.is_none() || was_killed, "round {round}");
+        assert!(lost.is_none_or(|lost| lost.broken.is_empty()));
+        let drive = build(&scenario, store.map()).unwrap();
+        let page_sectors = drive.page_sectors() as usize;
+        let machine = Machine::stored(drive, store, builder(&scenario)).unwrap();
+        let rng_of_round = Rng::stream(rng.below(1 << 40), "round");
+        let now = Instant::START;
+        let mut client =
+            Client { machine, now, journal, rng: rng_of_round, cookie: 0, page_sectors };
+        let values = client.values();
+        client.journal.lost(&values, protected || !was_killed);
+        let asks = rng.below(400);
+        for number in 0..asks {
+            client.ask();
+            let time = Duration::from_ns(client.rng.below(150_000));
+            client.advance(time);
+            if number == 200 {
+                client.quiesce();
+                client.machine.start_again(client.now).unwrap();
+            }
+        }
+        was_killed = rng.below(4) > 0;
+        if !was_killed {
+            client.quiesce();
+            let now = client.now;
+            client.machine.settle(now).unwrap();
+            assert!(inspect_clean(&folder.0, client.machine));
+        }
+        journal = client.journal;
+    }
+}
+
+fn inspect_clean(folder: &Path, machine: Machine<Drive>) -> bool {
+    drop(machine);
+    inspect(folder).unwrap().is_clean
+}
+
+#[test]
+fn a_killed_server_comes_back_with_what_was_promised() {
+    kill_and_come_back("plain", &["drive.power_loss_protection=false"], 40, 1);
+}
+
+#[test]
+fn with_power_loss_protection_nothing_acknowledged_is_lost() {
+    kill_and_come_back("protected", &["drive.power_loss_protection=true"], 40, 2);
+}
+
+#[test]
+fn every_policy_and_a_checkpoint_come_back() {
+    for (name, sets) in [
+        (
+            "checkpoint",
+            &["recovery.checkpoint_every=\"1 MiB\"", "drive.power_loss_protection=false"],
+        ),
+        ("suspended", &["gc.mode=\"preemptive\"", "drive.power_loss_protection=false"]),
+        ("map", &["ftl.map.cache=\"16 KiB\"", "drive.power_loss_protection=false"]),
+    ] {
+        kill_and_come_back(name, sets, 12, 3);
+    }
+}
+
+/// A store with a few writes that was killed.
+fn killed(folder: &Path, scenario: &Scenario) {
+    let Woken { store, .. } = opened(folder, scenario).unwrap();
+    let drive = build(scenario, store.map()).unwrap();
+    let page_sectors = drive.page_sectors() as usize;
+    let machine = Machine::stored(drive, store, builder(scenario)).unwrap();
+    let sectors = (head(scenario).bytes / SECTOR) as usize;
+    let (now, rng) = (Instant::START, Rng::stream(5, "store"));
+    let journal = Journal::new(sectors);
+    let mut client = Client { machine, now, journal, rng, cookie: 0, page_sectors };
+    for _ in 0..50 {
+        client.ask();
+        client.advance(Duration::from_us(50));
+    }
+}
+
+#[test]
+fn damage_is_refused_and_a_torn_end_is_passed_over() {
+    let (folder, scenario) = (Folder::new("damage"), scenario(&[]));
+    killed(&folder.0, &scenario);
+    let path = folder.0.join("log-0");
+    let whole = fs::read(&path).unwrap();
+    let mut rng = Rng::stream(9, "store");
+    for _ in 0..200 {
+        let mut damaged = whole.clone();
+        let at = rng.below(whole.len() as u64) as usize;
+        damaged[at] ^= 1 << rng.below(8);
+        fs::write(&path, &damaged).unwrap();
+        let refused = opened(&folder.0, &scenario);
+        assert!(matches!(refused, Err(StoreError::Damaged(..))), "byte {at}");
+        assert_eq!(fs::read(&path).unwrap(), damaged, "nothing is touched");
+    }
+    for _ in 0..20 {
+        let length = 8 + rng.below(whole.len() as u64 - 8) as usize;
+        fs::write(&path, &whole[..length]).unwrap();
+        let copy = Folder::new("copy");
+        fs::create_dir_all(&copy.0).unwrap();
+        for name in ["store.json", "base-0", "log-0", "data"] {
+            fs::copy(folder.0.join(name), copy.0.join(name)).unwrap();
+        }
+        opened(&copy.0, &scenario).unwrap();
+    }
+}
+
+#[test]
+fn a_store_of_another_drive_or_of_another_server_is_refused() {
+    let (folder, own) = (Folder::new("other"), scenario(&[]));
+    let first = opened(&folder.0, &own).unwrap();
+    let busy = opened(&folder.0, &own).map(drop).unwrap_err().to_string();
+    assert!(busy.contains("another server"), "{busy}");
+    drop(first);
+    let other = scenario(&["gc.mode=\"preemptive\""]);
+    let other = opened(&folder.0, &other).map(drop).unwrap_err().to_string();
+    assert!(other.contains("gc.") && other.contains("nothing was touched"), "{other}");
+    let strange = Folder::new("strange");
+    fs::create_dir_all(&strange.0).unwrap();
+    fs::write(strange.0.join("thesis.tex"), "x").unwrap();
+    let refused = opened(&strange.0, &own).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("thesis.tex"), "{refused}");
+    assert_eq!(LOG_MOST, 1 << 30);
+}
+
+#[test]
+fn a_start_that_is_killed_as_it_makes_the_base_begins_again() {
+    let (folder, scenario) =
+        (Folder::new("again"), scenario(&["drive.power_loss_protection=false"]));
+    killed(&folder.0, &scenario);
+    let copy = |from: &Path, to: &Path, name: &str| drop(fs::copy(from.join(name), to.join(name)));
+    let kept = Folder::new("kept");
+    fs::create_dir_all(&kept.0).unwrap();
+    ["store.json", "base-0", "log-0"].iter().for_each(|name| copy(&folder.0, &kept.0, name));
+    drop(opened(&folder.0, &scenario).unwrap());
+    let after = fs::read(folder.0.join("data")).unwrap();
+    // All but the head was written: the data are those of the next base already.
+    ["store.json", "base-0", "log-0"].iter().for_each(|name| copy(&kept.0, &folder.0, name));
+    drop(opened(&folder.0, &scenario).unwrap());
+    assert_eq!(fs::read(folder.0.join("data")).unwrap(), after);
+}
