@@ -12,7 +12,7 @@
 //!
 //! Kept only where asked for; nothing of it changes what the array does.
 
-use super::{Array, Io, Owner, Timer};
+use super::{Array, Io, MemberLink, Owner, Timer};
 use crate::drive::{Attributed, Op, Status, Step};
 use crate::units::{Cause, Instant, Split, Stage};
 use std::collections::{BTreeMap, VecDeque};
@@ -85,7 +85,9 @@ impl Array {
         }
         self.books = Some(Box::default());
     }
+}
 
+impl<L: MemberLink> Array<L> {
     /// A request comes.
     #[inline]
     pub(super) fn book_request(&mut self, now: Instant, request: u32) {
@@ -107,7 +109,7 @@ impl Array {
     #[inline]
     pub(super) fn book_said(&mut self, member: usize) {
         if let Some(books) = &mut self.books {
-            books.said = self.members[member].drive().attributed().copied();
+            books.said = self.members[member].link().attributed().copied();
         }
     }
 

@@ -1,5 +1,6 @@
 //! The content that an array begins with: parity over what its members hold, and the check of it.
 
+use super::link::Stamps;
 use super::{Array, parity};
 #[cfg(test)]
 use crate::units::Member;
@@ -16,7 +17,7 @@ impl Array {
             let mut stamps: parity::Row = (0..k).map(|index| Some(version(index))).collect();
             stamps.resize(n as usize, None);
             for index in k..n {
-                let stamp = parity::recover(&self.layout, &stamps, index).unwrap_or(0);
+                let stamp = parity::recover(&mut Stamps, &self.layout, &stamps, index).unwrap_or(0);
                 self.members[self.layout.member(row, index).index()]
                     .drive_mut()
                     .put_content(row, stamp);
@@ -35,7 +36,9 @@ impl Array {
             let held = |index| Some(content(self.layout.member(*row, index), *row));
             let mut known: parity::Row = (0..k).map(held).collect();
             known.resize(n as usize, None);
-            (k..n).any(|index| parity::recover(&self.layout, &known, index) != held(index))
+            (k..n).any(|index| {
+                parity::recover(&mut Stamps, &self.layout, &known, index) != held(index)
+            })
         };
         (0..self.layout.rows).filter(is_wrong).collect()
     }

@@ -1,6 +1,7 @@
 //! Rows whose members do not do what they must: pages that no member takes, old pages that nobody
 //! can read, and the restoration of a new member's rows.
 
+use super::link::MemberLink;
 use super::members::State;
 use super::rows::Phase;
 use super::{Array, RaidLevel, Timer};
@@ -10,7 +11,7 @@ use crate::units::{Duration, Instant};
 /// How long a restoration waits for a row that is being updated.
 const RETRY: Duration = Duration::from_us(100);
 
-impl Array {
+impl<L: MemberLink> Array<L> {
     /// Pages of the row under update that are known, or can be read, a bit each.
     pub(super) fn obtainable(&self, slot: u32) -> u32 {
         let row = &self.rows[slot];
@@ -74,7 +75,7 @@ impl Array {
         let (data, row) = (self.layout.data, &mut self.rows[slot]);
         let kept = u64::from((pages & !row.kept.dirty()).count_ones());
         let now = std::mem::take(&mut row.now);
-        row.kept.put_all(&now, pages, data);
+        row.kept.put_all(&mut self.matter, &now, pages, data);
         row.now = now;
         // Kept pages occupy memory as held ones do.
         self.writes.held += kept;

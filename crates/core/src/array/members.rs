@@ -13,8 +13,8 @@
 //! from the array's memory and finds no member then stays in that memory (controllers with a
 //! battery call it preserved), and is read from there.
 
-use super::RaidLevel;
-use super::{Array, Timer};
+use super::link::MemberLink;
+use super::{Array, RaidLevel, Timer};
 use crate::drive::{Command, Completion, Drive, Status, Windows};
 use crate::nvme::Controller;
 use crate::nvme::plm::{ArrayType, Config, Schedule, Window};
@@ -54,37 +54,55 @@ pub struct Failure {
 
 /// A member: its drive, and whether it serves.
 #[derive(Debug)]
-pub(super) struct MemberDrive {
-    controller: Controller,
+pub(super) struct MemberDrive<L = Controller> {
+    link: L,
     pub state: State,
     /// When its drive is due next.
     pub next: Instant,
 }
 
 impl MemberDrive {
-    pub fn new(controller: Controller) -> Self {
-        let next = controller.next_event_at();
-        Self { controller, state: State::Alive, next }
-    }
-
     pub fn drive(&self) -> &Drive {
-        self.controller.drive()
+        self.link.drive()
     }
 
     pub fn drive_mut(&mut self) -> &mut Drive {
-        self.controller.drive_mut()
+        self.link.drive_mut()
+    }
+}
+
+impl<L: MemberLink> MemberDrive<L> {
+    pub fn new(link: L) -> Self {
+        let next = link.next_event_at();
+        Self { link, state: State::Alive, next }
+    }
+
+    pub fn link(&self) -> &L {
+        &self.link
+    }
+
+    /// The way to the member, of which something came.
+    pub fn link_mut(&mut self) -> &mut L {
+        &mut self.link
+    }
+
+    /// Asks the link again when it is due.
+    pub fn look(&mut self) {
+        if self.state != State::Dead {
+            self.next = self.link.next_event_at();
+        }
     }
 
     #[inline]
     pub fn submit(&mut self, now: Instant, command: Command) {
-        self.controller.submit(now, command);
-        self.next = self.controller.next_event_at();
+        self.link.submit(now, command);
+        self.next = self.link.next_event_at();
     }
 
     #[inline]
     pub fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
-        let completion = self.controller.advance_before(limit);
-        self.next = self.controller.next_event_at();
+        let completion = self.link.advance_before(limit);
+        self.next = self.link.next_event_at();
         completion
     }
 
@@ -106,18 +124,15 @@ impl MemberDrive {
         };
         let schedule = schedule.map(|windows| Schedule { array, windows });
         let config = Config { schedule, ..Config::default() };
-        self.controller
-            .set_predictable(now, &config, true)
-            .expect("validated: N, TW and guard fit the feature");
+        self.link.set_predictable(now, &config);
         if let Some(window) = window {
-            // Granted now or, where the shortest non-deterministic window is not over, later.
-            let _ = self.controller.select_window(now, window, 0);
+            self.link.select_window(now, window);
         }
-        self.next = self.controller.next_event_at();
+        self.next = self.link.next_event_at();
     }
 }
 
-impl Array {
+impl<L: MemberLink> Array<L> {
     /// Members are told how far they were brought: what they count depends on it
     /// ([`Drive::is_seen`]).
     pub(super) fn tell_members(&mut self) {
@@ -126,7 +141,7 @@ impl Array {
             self.members.iter_mut().enumerate().filter(|(_, member)| member.state != State::Dead)
         {
             let limit = if number < first { now + Duration::from_ns(1) } else { now };
-            member.drive_mut().is_seen(limit);
+            member.link.is_seen(limit);
         }
     }
 
@@ -188,7 +203,7 @@ impl Array {
 
     /// A member did not do what it must: it is failed; false when nobody else has what it holds.
     pub(super) fn is_failed_for(&mut self, now: Instant, member: Member) -> bool {
-        let has_copy = |(number, other): (u32, &MemberDrive)| {
+        let has_copy = |(number, other): (u32, &MemberDrive<L>)| {
             Member(number) != member && matches!(other.state, State::Alive | State::ReadOnly)
         };
         let is_new = self.members[member.index()].state == State::Rebuilding;
@@ -212,7 +227,7 @@ impl Array {
     }
 
     fn failure(&self, at: Instant, member: Member, is_read: bool, refused: bool) -> Failure {
-        let read_only_at = self.members[member.index()].drive().counters().faults.read_only_at;
+        let read_only_at = self.members[member.index()].link.read_only_at();
         let is_spare = self.retired.is_some() && member == self.replaced;
         let drive = if is_spare { self.members.len() } else { member.index() };
         Failure { member, drive, at, read_only_at, is_read, refused }

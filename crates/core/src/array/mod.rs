@@ -12,16 +12,19 @@
 //! and neighbours are not merged; deallocations are not handed on (md's default for parity levels),
 //! so pages keep what they hold.
 
+mod assemble;
 mod books;
 mod content;
 mod impaired;
 pub mod layout;
+mod link;
 mod members;
 mod parity;
 mod piece;
 mod read;
 mod rows;
 mod spec;
+mod storage;
 pub mod strategy;
 mod timeline;
 mod under_way;
@@ -30,17 +33,15 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use assemble::{Shape, member_seed};
 pub use layout::{ArrayLayout, RaidLevel};
+pub use link::{Matter, MemberLink, Stamps};
 pub use spec::{ArraySpec, ReadStrategy};
 pub use strategy::Strategy;
 
-use crate::drive::{
-    Attributed, Command, Completion, Drive, Op, PredictableLatency, Status, Step, Storage,
-    TimelineSpec, Walked,
-};
-use crate::flash::Room;
+use crate::drive::{Command, Completion, Op, PredictableLatency, Status};
 use crate::nvme::Controller;
-use crate::sim::{NIL, Rng, Slab};
+use crate::sim::{NIL, Slab};
 use crate::stats::ArrayCounters;
 use crate::units::{Duration, Instant, Lba, Member};
 pub use members::Failure;
@@ -51,12 +52,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use under_way::{Io, Owner, Request, Timer};
 
-/// Drives behind one address space.
+/// Drives behind one address space: models, or drives elsewhere.
 #[derive(Debug)]
-pub struct Array {
+pub struct Array<L: MemberLink = Controller> {
     layout: ArrayLayout,
     spec: ArraySpec,
-    members: Vec<MemberDrive>,
+    members: Vec<MemberDrive<L>>,
+    /// The pages behind the stamps.
+    matter: L::Matter,
     strategy: Box<dyn Strategy>,
     requests: Slab<Request>,
     ios: Slab<Io>,
@@ -71,10 +74,10 @@ pub struct Array {
     content: bool,
     /// The empty drive that takes the place of one that fails, whose place it took, and the row
     /// that is restored next.
-    spare: Option<Controller>,
+    spare: Option<L>,
     replaced: Member,
     /// The member that was there before, for what it counted.
-    retired: Option<Box<MemberDrive>>,
+    retired: Option<Box<MemberDrive<L>>>,
     restored: u32,
     /// A member failed, or takes no writes any more.
     is_impaired: bool,
@@ -87,84 +90,11 @@ pub struct Array {
     timeline: Option<Box<timeline::Timeline>>,
 }
 
-/// The root seed of a member's drive: that of the run for the first one.
-pub fn member_seed(seed: u64, member: Member) -> u64 {
-    if member == Member(0) {
-        seed
-    } else {
-        Rng::stream(seed, &format!("member {member}")).next_u64()
-    }
-}
-
-impl Array {
-    /// An array of `drives`, all of one size, as `spec` says. With `with_content` they carry
-    /// content, and their parity is made here. `spare` takes the place of a drive that fails.
-    pub fn new(
-        spec: &ArraySpec,
-        drives: Vec<Controller>,
-        spare: Option<Controller>,
-        with_content: bool,
-        seed: u64,
-    ) -> Self {
-        let page_sectors = Storage::page_sectors(drives[0].drive());
-        let pages = drives
-            .iter()
-            .map(|drive| (drive.drive().sectors() / u64::from(page_sectors)) as u32)
-            .min()
-            .unwrap_or(0);
-        let chunk =
-            (spec.chunk.get() / (u64::from(page_sectors) * crate::units::SECTOR)).max(1) as u32;
-        let layout = ArrayLayout::new(spec.level, spec.members, chunk, page_sectors, pages);
-        let mut strategy = strategy::of(spec, seed);
-        strategy.reserve(drives.iter().map(Controller::reserve).min().unwrap_or(0));
-        let mut array = Self {
-            rows: Rows::new(layout.rows),
-            writes: write::WriteBack::new(spec, &layout),
-            strategy,
-            members: drives.into_iter().map(MemberDrive::new).collect(),
-            spec: spec.clone(),
-            requests: Slab::default(),
-            ios: Slab::default(),
-            pieces: Slab::default(),
-            rebuilds: Slab::default(),
-            timers: BinaryHeap::new(),
-            sequence: 0,
-            done: VecDeque::new(),
-            content: with_content,
-            spare,
-            replaced: Member(0),
-            retired: None,
-            restored: 0,
-            is_impaired: false,
-            failures: Vec::new(),
-            seen: (Instant::START, 0),
-            counters: ArrayCounters::default(),
-            books: None,
-            timeline: None,
-            layout,
-        };
-        if with_content {
-            array.make_parity();
-        }
-        for member in (0..spec.members).map(Member) {
-            array.members[member.index()].set_windows(
-                Instant::START,
-                array.strategy.windows(member),
-                spec.level,
-            );
-        }
-        if !spec.fail_at.is_zero() {
-            array.set_timer(Instant::START + spec.fail_at, Timer::Fail);
-        }
-        array
-    }
-
-    /// Counters from the start on.
-    pub fn counters(&self) -> ArrayCounters {
-        let contract_violations =
-            (0..self.drives()).map(|number| self.drive(number).violations()).sum();
+impl<L: MemberLink> Array<L> {
+    /// Counters of the array's own.
+    pub fn own_counters(&self) -> ArrayCounters {
         let (members, kept_pages) = (self.members() as u64, self.writes.kept());
-        ArrayCounters { members, contract_violations, kept_pages, ..self.counters }
+        ArrayCounters { members, kept_pages, ..self.counters }
     }
 
     /// Drives that it began with, without the spare.
@@ -346,8 +276,10 @@ impl Array {
     }
 }
 
-impl Storage for Array {
-    fn submit(&mut self, now: Instant, command: Command) {
+/// Where an array's requests come in, and completions go out.
+impl<L: MemberLink> Array<L> {
+    /// The command arrives at `now`.
+    pub fn submit(&mut self, now: Instant, command: Command) {
         let (op, end) = (command.op, command.lba.0.checked_add(u64::from(command.sectors)));
         let in_range = op == Op::Flush
             || (command.sectors > 0 && end.is_some_and(|end| end <= self.sectors()));
@@ -374,7 +306,8 @@ impl Storage for Array {
         }
     }
 
-    fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
+    /// Does everything that is due before `limit`, until the first completion.
+    pub fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
         loop {
             if let Some(completion) = self.done.pop_front() {
                 self.tell_members();
@@ -415,7 +348,8 @@ impl Storage for Array {
         }
     }
 
-    fn next_event_at(&self) -> Instant {
+    /// When something is due next.
+    pub fn next_event_at(&self) -> Instant {
         if let Some(completion) = self.done.front() {
             return completion.at;
         }
@@ -427,63 +361,13 @@ impl Storage for Array {
             .min(self.own_next())
     }
 
-    fn hint(&self, lba: Lba) {
-        let place = self.layout.place(lba.0 / u64::from(self.layout.page_sectors));
-        if place.row < self.layout.rows {
-            self.members[place.member.index()].drive().hint(self.layout.lba(place.row));
-        }
-    }
-
-    fn attribute(&mut self) {
-        self.keep_books();
-    }
-
-    fn attributed(&self) -> Option<&Attributed> {
-        self.attributed_last()
-    }
-
-    fn steps(&self) -> &[Step] {
-        self.steps_last()
-    }
-
-    fn keep_timeline(&mut self, spec: &TimelineSpec) {
-        self.keep_timelines(spec);
-    }
-
-    fn slow_requests(&self) -> Option<(&Room, &[Walked])> {
-        self.slow_of_timeline()
-    }
-
-    fn drives(&self) -> usize {
-        self.members.len() + usize::from(self.retired.is_some())
-    }
-
-    fn drive(&self, number: usize) -> &Drive {
-        match &self.retired {
-            Some(retired) if number == self.replaced.index() => retired.drive(),
-            Some(_) if number == self.members.len() => self.members[self.replaced.index()].drive(),
-            _ => self.members[number].drive(),
-        }
-    }
-
-    fn outstanding(&self) -> usize {
-        self.requests.len()
-    }
-
-    fn sectors(&self) -> u64 {
+    /// Sectors that the host sees.
+    pub fn sectors(&self) -> u64 {
         self.layout.pages() * u64::from(self.layout.page_sectors)
     }
 
-    fn page_sectors(&self) -> u32 {
+    /// Sectors of a page.
+    pub fn page_sectors(&self) -> u32 {
         self.layout.page_sectors
-    }
-
-    fn holds(&self, page: u32) -> bool {
-        let place = self.layout.place(page.into());
-        self.members[place.member.index()].drive().holds_page(place.row)
-    }
-
-    fn keeps_deallocated(&self) -> bool {
-        true
     }
 }

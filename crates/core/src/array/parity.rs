@@ -6,6 +6,7 @@
 //! A page that is computed wrongly is read wrongly: the oracle sees it.
 
 use super::layout::{ArrayLayout, RaidLevel};
+use super::link::Matter;
 
 /// x * 2 in GF(2^8) mod x^8 + x^4 + x^3 + x^2 + 1, for four bytes at once.
 fn double(x: u32) -> u32 {
@@ -13,8 +14,8 @@ fn double(x: u32) -> u32 {
     ((x << 1) & 0xfefe_fefe) ^ ((high >> 7) * 0x1d)
 }
 
-/// x * y for each of the four bytes of x.
-fn times(mut x: u32, mut y: u8) -> u32 {
+/// x * y in GF(2^8) for each of the four bytes of x.
+pub fn times(mut x: u32, mut y: u8) -> u32 {
     let mut product = 0;
     while y != 0 {
         if y & 1 != 0 {
@@ -38,56 +39,77 @@ fn inverse(x: u8) -> u8 {
 
 /// Share of the data page `index` in the parity `parity` (0 is P, 1 is Q; a mirror has copies
 /// only).
-pub(super) fn share(level: RaidLevel, parity: u32, index: u32, stamp: u32) -> u32 {
-    if level == RaidLevel::Raid6 && parity == 1 { times(stamp, power(index)) } else { stamp }
+pub(super) fn share<M: Matter>(
+    matter: &mut M,
+    level: RaidLevel,
+    parity: u32,
+    index: u32,
+    stamp: u32,
+) -> u32 {
+    let is_q = level == RaidLevel::Raid6 && parity == 1;
+    if is_q { matter.times(stamp, power(index)) } else { stamp }
 }
 
 /// A row of stamps by index, data before parity; `None` is not known.
 pub(super) type Row = Vec<Option<u32>>;
 
 /// The stamp at `index` of a row, from those that are known; `None` when too few are.
-pub(super) fn recover(layout: &ArrayLayout, row: &Row, index: u32) -> Option<u32> {
+pub(super) fn recover<M: Matter>(
+    matter: &mut M,
+    layout: &ArrayLayout,
+    row: &Row,
+    index: u32,
+) -> Option<u32> {
     if let Some(known) = row[index as usize] {
         return Some(known);
     }
-    let data = solve(layout, row)?;
+    let data = solve(matter, layout, row)?;
     if index < layout.data {
         return Some(data[index as usize]);
     }
-    let parity = index - layout.data;
-    Some((0..).zip(&data).fold(0, |sum, (at, stamp)| sum ^ share(layout.level, parity, at, *stamp)))
+    Some(added(matter, layout.level, index - layout.data, &data, 0))
+}
+
+/// The shares of `data` in a parity, on top of `sum`.
+fn added<M: Matter>(matter: &mut M, level: RaidLevel, parity: u32, data: &[u32], sum: u32) -> u32 {
+    (0..).zip(data).fold(sum, |sum, (at, stamp)| {
+        let share = share(matter, level, parity, at, *stamp);
+        matter.sum(sum, share)
+    })
 }
 
 /// All data of a row.
-fn solve(layout: &ArrayLayout, row: &Row) -> Option<Vec<u32>> {
+fn solve<M: Matter>(matter: &mut M, layout: &ArrayLayout, row: &Row) -> Option<Vec<u32>> {
     let k = layout.data as usize;
     let mut data: Vec<u32> = row[..k].iter().map(|stamp| stamp.unwrap_or(0)).collect();
     let missing: Vec<usize> = (0..k).filter(|at| row[*at].is_none()).collect();
     // Sum of the missing pages in each parity that is known.
-    let rest =
-        |parity: usize| {
-            let stored = row.get(k + parity).copied().flatten()?;
-            Some((0..).zip(&data).fold(stored, |sum, (at, stamp)| {
-                sum ^ share(layout.level, parity as u32, at, *stamp)
-            }))
-        };
+    let rest = |matter: &mut M, data: &[u32], parity: usize| {
+        let stored = row.get(k + parity).copied().flatten()?;
+        Some(added(matter, layout.level, parity as u32, data, stored))
+    };
     match (missing.as_slice(), layout.level) {
         ([], _) => {}
         (_, RaidLevel::Raid0) => return None,
         ([_], RaidLevel::Raid1) => data[0] = row[k..].iter().copied().flatten().next()?,
         ([one], level) => {
-            data[*one] = match (rest(0), level) {
+            data[*one] = match (rest(matter, &data, 0), level) {
                 (Some(p), _) => p,
-                (None, RaidLevel::Raid6) => times(rest(1)?, inverse(power(*one as u32))),
+                (None, RaidLevel::Raid6) => {
+                    let q = rest(matter, &data, 1)?;
+                    matter.times(q, inverse(power(*one as u32)))
+                }
                 (None, _) => return None,
             }
         }
         ([one, two], RaidLevel::Raid6) => {
             // a + b = p and g^i a + g^j b = q, so (g^i + g^j) a = q + g^j p.
-            let (p, q) = (rest(0)?, rest(1)?);
+            let (p, q) = (rest(matter, &data, 0)?, rest(matter, &data, 1)?);
             let (first, second) = (power(*one as u32), power(*two as u32));
-            let a = times(q ^ times(p, second), inverse(first ^ second));
-            (data[*one], data[*two]) = (a, a ^ p);
+            let from_p = matter.times(p, second);
+            let sum = matter.sum(q, from_p);
+            let a = matter.times(sum, inverse(first ^ second));
+            (data[*one], data[*two]) = (a, matter.sum(a, p));
         }
         _ => return None,
     }
@@ -97,6 +119,7 @@ fn solve(layout: &ArrayLayout, row: &Row) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::array::link::Stamps;
     use crate::sim::Rng;
 
     /// The field by shift and long division, bit by bit.
@@ -141,14 +164,15 @@ mod tests {
             let layout = ArrayLayout::new(level, members, 1, 8, 64);
             let mut row: Row = (0..layout.data).map(|_| Some(rng.next_u64() as u32)).collect();
             row.extend((layout.data..members).map(|_| None));
-            let whole: Row = (0..members).map(|index| recover(&layout, &row, index)).collect();
+            let whole: Row =
+                (0..members).map(|index| recover(&mut Stamps, &layout, &row, index)).collect();
             assert!(whole.iter().all(Option::is_some));
             for missing in 0..1u32 << members {
                 let holes = |index: u32| missing >> index & 1 == 1;
                 let known: Row =
                     (0..members).map(|at| whole[at as usize].filter(|_| !holes(at))).collect();
                 for index in (0..members).filter(|index| holes(*index)) {
-                    let back = recover(&layout, &known, index);
+                    let back = recover(&mut Stamps, &layout, &known, index);
                     if missing.count_ones() <= members - layout.data {
                         assert_eq!(back, whole[index as usize], "{level:?} without {missing:b}");
                     } else {

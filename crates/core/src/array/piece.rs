@@ -1,7 +1,7 @@
 //! Pieces of a read and their computations: what the host gets is put together here.
 
 use super::layout::ArrayLayout;
-use super::rows::over;
+use super::link::{Matter, MemberLink};
 use super::{Array, parity};
 use crate::drive::Stamp;
 use crate::sim::NIL;
@@ -61,15 +61,11 @@ pub(super) struct Rebuild {
 
 impl Piece {
     /// The piece's pages: those that its member holds, under what lies over them.
-    pub fn overlaid(&self, versions: Option<&[u32]>) -> Vec<u32> {
+    pub fn overlaid<M: Matter>(&self, matter: &mut M, versions: Option<&[u32]>) -> Vec<u32> {
         let mut pages: Vec<u32> = versions.map_or(vec![0; self.rows as usize], <[u32]>::to_vec);
         for (at, stamp, whole) in &self.overlays {
             let page = &mut pages[*at as usize];
-            *page = match (*page >= stamp.version, *whole) {
-                (true, _) => *page,
-                (false, true) => stamp.version,
-                (false, false) => over(*stamp, *page),
-            };
+            *page = matter.overlaid(*page, *stamp, *whole);
         }
         pages
     }
@@ -77,14 +73,20 @@ impl Piece {
 
 impl Rebuild {
     /// The page of `member` in the row `at` of this computation, from the shares that arrived.
-    pub fn stamp(&self, layout: &ArrayLayout, at: u32, member: Member) -> u32 {
+    pub fn stamp<M: Matter>(
+        &self,
+        matter: &mut M,
+        layout: &ArrayLayout,
+        at: u32,
+        member: Member,
+    ) -> u32 {
         let known = &self.stamps[at as usize];
-        let stamp = parity::recover(layout, known, layout.index(self.row + at, member));
+        let stamp = parity::recover(matter, layout, known, layout.index(self.row + at, member));
         stamp.unwrap_or(Stamp::TORN)
     }
 }
 
-impl Array {
+impl<L: MemberLink> Array<L> {
     /// The piece of the same request that is read from `member`, now, whole and at the same place,
     /// and will be told of it: unless the writing of its rows has begun or ended since it was asked
     /// for, which may bring what they held before.

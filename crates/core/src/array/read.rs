@@ -6,6 +6,7 @@
 //! waited for is asked again and must wait (its true cost; the IODA artefact hid it behind 100 us).
 //! Busy remaining times of different instants are compared as instants.
 
+use super::link::MemberLink;
 use super::piece::{Piece, Rebuild};
 use super::rows::Phase;
 use super::{Array, Owner, Timer};
@@ -16,7 +17,7 @@ use crate::units::{Instant, Lba, Member};
 /// Nobody knows when the member will serve it, if ever.
 const NEVER_SERVED: u64 = u64::MAX;
 
-impl Array {
+impl<L: MemberLink> Array<L> {
     pub(super) fn begin_read(&mut self, now: Instant, request: u32) {
         let (lba, sectors) = (
             self.requests[request].command.lba.0,
@@ -398,8 +399,8 @@ impl Array {
         self.counters.hedges_won += u64::from(p.direct);
         let (member, rows, rebuild) = (p.member, p.rows, p.rebuild);
         let versions: Option<Vec<u32>> = self.content.then(|| {
-            let rebuild = &self.rebuilds[rebuild];
-            (0..rows).map(|at| rebuild.stamp(&self.layout, at, member)).collect()
+            let (rebuild, matter) = (&self.rebuilds[rebuild], &mut self.matter);
+            (0..rows).map(|at| rebuild.stamp(matter, &self.layout, at, member)).collect()
         });
         self.abandon(now, piece);
         self.finish_piece(now, piece, versions.as_deref());
@@ -433,7 +434,7 @@ impl Array {
             if let Some(versions) = versions {
                 self.tell_neighbours(now, piece, member, versions);
             }
-            let pages = self.pieces[piece].overlaid(versions);
+            let pages = self.pieces[piece].overlaid(&mut self.matter, versions);
             if let Some(all) = &mut self.requests[request].versions {
                 all[first as usize..][..pages.len()].copy_from_slice(&pages);
             }

@@ -5,6 +5,7 @@
 //! with its writes until such reads are done, and such reads wait while it waits. From its first
 //! write on, the pages of the update are taken from here.
 
+use super::link::Matter;
 use crate::drive::Stamp;
 
 /// Where the update of a row is.
@@ -48,7 +49,14 @@ impl Pages {
     }
 
     /// A page is written, whole or in part, with `stamp` where the run carries content.
-    pub fn put(&mut self, index: u32, whole: bool, stamp: Option<Stamp>, data: u32) {
+    pub fn put<M: Matter>(
+        &mut self,
+        matter: &mut M,
+        index: u32,
+        whole: bool,
+        stamp: Option<Stamp>,
+        data: u32,
+    ) {
         let bit = 1 << index;
         if let Some(stamp) = stamp {
             self.stamps.resize(data as usize, Stamp::default());
@@ -57,7 +65,7 @@ impl Pages {
             *kept = match dirty {
                 // A part over what has gathered: as one write with the older one's expectation.
                 true if !whole => {
-                    Stamp { version: over(stamp, kept.version), beneath: kept.beneath }
+                    Stamp { version: matter.over(stamp, kept.version), beneath: kept.beneath }
                 }
                 _ => stamp,
             };
@@ -71,9 +79,10 @@ impl Pages {
     }
 
     /// Takes over pages of `other`, a bit each, that were written later.
-    pub fn put_all(&mut self, other: &Self, pages: u32, data: u32) {
+    pub fn put_all<M: Matter>(&mut self, matter: &mut M, other: &Self, pages: u32, data: u32) {
         for index in (0..data).filter(|index| pages >> index & 1 == 1) {
             self.put(
+                matter,
                 index,
                 other.full >> index & 1 == 1,
                 other.stamps.get(index as usize).copied(),
@@ -81,11 +90,6 @@ impl Pages {
             );
         }
     }
-}
-
-/// The version of a page after a write in part over `beneath`.
-pub(super) fn over(write: Stamp, beneath: u32) -> u32 {
-    if write.beneath == beneath { write.version } else { Stamp::TORN }
 }
 
 /// A row under way.
@@ -232,6 +236,15 @@ impl Rows {
         self.turns[rows.start as usize..rows.end as usize]
             .iter()
             .fold(0, |sum, turns| sum.wrapping_add(*turns))
+    }
+
+    /// Tells each stamp that a row holds.
+    pub fn each_stamp(&self, tell: &mut dyn FnMut(u32)) {
+        for row in &self.slots {
+            let written = [&row.now, &row.next, &row.kept].into_iter().flat_map(|set| &set.stamps);
+            written.for_each(|stamp| tell(stamp.version));
+            row.old.iter().chain(&row.new).for_each(|stamp| tell(*stamp));
+        }
     }
 
     /// The rows in which something is under way.

@@ -1,7 +1,7 @@
 //! The timeline of an array beside those of its drives: its own slow requests, with their steps
 //! where latencies are attributed.
 
-use super::Array;
+use super::{Array, MemberLink};
 use crate::drive::{SLOW_FACTOR, SlowCommand, Storage, TimelineSpec, Walked};
 use crate::flash::Room;
 use crate::units::{Duration, Instant};
@@ -28,7 +28,9 @@ impl Array {
         self.timeline =
             Some(Box::new(Timeline { room, slow, came: Vec::new(), requests: Vec::new() }));
     }
+}
 
+impl<L: MemberLink> Array<L> {
     #[inline]
     pub(super) fn timeline_begins(&mut self, now: Instant, request: u32) {
         if let Some(timeline) = &mut self.timeline {

@@ -10,7 +10,8 @@
 //! written). Where a member cannot be read, or failed a read fast, the choice falls on what need
 //! not wait: any k pages of the row will do.
 
-use super::rows::{Phase, Row, over};
+use super::link::{Matter, MemberLink};
+use super::rows::{Phase, Row};
 use super::{Array, ArrayLayout, ArraySpec, Owner, Timer, parity};
 use crate::drive::{Command, Completion, Op, PredictableLatency, Stamp, Status};
 use crate::units::{Duration, Instant, Member, SECTOR};
@@ -69,7 +70,7 @@ impl Row {
     }
 }
 
-impl Array {
+impl<L: MemberLink> Array<L> {
     pub(super) fn begin_write(&mut self, now: Instant, request: u32) {
         if self.writes.room == 0 {
             self.take_pages(now, request, true);
@@ -116,7 +117,7 @@ impl Array {
             let gathers = matches!(row.phase, Phase::Idle | Phase::Gathering);
             let set = if gathers { &mut row.now } else { &mut row.next };
             self.writes.held += u64::from(set.dirty() >> place.index & 1 == 0);
-            set.put(place.index, whole, stamp, self.layout.data);
+            set.put(&mut self.matter, place.index, whole, stamp, self.layout.data);
             if waits && set.waiters.last() != Some(&request) {
                 set.waiters.push(request);
                 self.requests[request].left += 1;
@@ -382,34 +383,38 @@ impl Array {
         if !self.content {
             return;
         }
-        let (layout, row) = (&self.layout, &self.rows[slot]);
+        let (layout, row, matter) = (&self.layout, &self.rows[slot], &mut self.matter);
         let (k, n) = (layout.data, layout.members);
         let known: parity::Row = (0..n)
             .map(|index| (row.known >> index & 1 == 1).then(|| row.old[index as usize]))
             .collect();
-        let old = |index: u32| parity::recover(layout, &known, index);
-        let new = |index: u32| {
+        let old = |matter: &mut L::Matter, at| parity::recover(matter, layout, &known, at);
+        let new = |matter: &mut L::Matter, index: u32| {
             let stamp = row.now.stamps.get(index as usize).copied().unwrap_or_default();
             match (row.now.full >> index & 1 == 1, row.now.partial >> index & 1 == 1) {
                 (true, _) => Some(stamp.version),
-                (_, true) => Some(over(stamp, old(index).unwrap_or(Stamp::TORN))),
-                _ => old(index),
+                (_, true) => {
+                    let beneath = old(matter, index).unwrap_or(Stamp::TORN);
+                    Some(matter.over(stamp, beneath))
+                }
+                _ => old(matter, index),
             }
         };
-        let mut all: parity::Row = (0..k).map(new).collect();
+        let mut all: parity::Row = (0..k).map(|index| new(matter, index)).collect();
         all.resize(n as usize, None);
         if all[..k as usize].iter().all(Option::is_some) {
             for index in k..n {
-                all[index as usize] = parity::recover(layout, &all, index);
+                all[index as usize] = parity::recover(matter, layout, &all, index);
             }
         } else {
             // Read-modify-write: what changed, on top of the old parity.
             for index in k..n {
                 let mut sum = known[index as usize].unwrap_or(Stamp::TORN);
                 for at in (0..k).filter(|at| row.now.dirty() >> at & 1 == 1) {
-                    let (old, new) =
-                        (old(at).unwrap_or(Stamp::TORN), all[at as usize].unwrap_or(Stamp::TORN));
-                    sum ^= parity::share(layout.level, index - k, at, old ^ new);
+                    let old = old(matter, at).unwrap_or(Stamp::TORN);
+                    let change = matter.sum(old, all[at as usize].unwrap_or(Stamp::TORN));
+                    let share = parity::share(matter, layout.level, index - k, at, change);
+                    sum = matter.sum(sum, share);
                 }
                 all[index as usize] = Some(sum);
             }

@@ -153,6 +153,8 @@ pub struct PredictableLog {
 /// The vendor's page as a host reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VendorLog {
+    /// The drive's time.
+    pub now: Instant,
     /// Which window it is.
     pub window: Window,
     /// When it ends; [`Instant::NEVER`]: when the host says so.
@@ -256,6 +258,7 @@ impl VendorLog {
             busy: data.busy.map(U64::get),
         };
         Ok(Self {
+            now: Instant::from_ns(data.now.get()),
             window: window_of(data.status)?,
             window_end: Instant::from_ns(data.window_end.get()),
             schedule: Schedule::decode(&data.schedule)?,

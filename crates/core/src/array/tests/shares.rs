@@ -61,7 +61,7 @@ fn array(spec: &ArraySpec, buffer: Bytes) -> Array {
 fn occupy(array: &mut Array, at: Instant, member: u32, times: u32) {
     let owner = Owner::Direct { piece: 0, ticket: u32::MAX };
     for _ in 0..times {
-        let read = Array::read_command(array.layout.lba(row(1)), PAGE, PredictableLatency::Off);
+        let read = <Array>::read_command(array.layout.lba(row(1)), PAGE, PredictableLatency::Off);
         array.submit_io(at, Member(member), owner, read);
     }
 }
