@@ -15,6 +15,7 @@
 //! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth.
 
 mod buffer;
+mod change;
 mod config;
 mod crash;
 mod describe;
@@ -43,6 +44,7 @@ pub use face::command::{Command, Completion, Payload, PredictableLatency, Stamp,
 pub use gc::windows::{WindowSchedule, Windows};
 pub use media::scrub::ScrubSpec;
 pub use observe::attribution::{Attributed, Story};
+pub use observe::glance::Glance;
 pub use observe::timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 pub use spec::{
     BusyRemaining, CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer,
@@ -479,20 +481,6 @@ impl Drive {
     /// Commands under way or waiting inside the drive.
     pub fn outstanding(&self) -> usize {
         self.ports.queued() + self.requests.len() - self.failed_under_way()
-    }
-
-    /// From `now` on the drive keeps to `windows`. Everything before `now` has been done
-    /// ([`Drive::advance_before`]).
-    pub fn set_windows(&mut self, now: Instant, windows: Windows) {
-        if windows == Windows::Off && self.gate.is_none() {
-            return;
-        }
-        self.split_copies(now);
-        let pools = self.ftl.pools();
-        self.gate.get_or_insert_with(|| Box::new(Gate::new(pools))).windows = windows;
-        self.watches = true;
-        self.window_opens(now);
-        self.event_is_over(now);
     }
 }
 

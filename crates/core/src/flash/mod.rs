@@ -30,6 +30,7 @@ mod execute;
 mod faults;
 mod fired;
 mod layout;
+mod occupation;
 mod order;
 mod past;
 mod preload;
@@ -57,6 +58,7 @@ pub use errors::{BitErrors, ErrorCounters, ErrorModel, Found};
 pub use faults::{FaultDraws, FaultSpec};
 pub use fired::Fired;
 pub use layout::{Block, Layout};
+pub use occupation::Occupation;
 pub use order::{ChannelOrder, ChannelTake};
 pub use pulses::EraseLengths;
 pub use runs::Run;
@@ -203,6 +205,11 @@ impl Flash {
     /// The operation times.
     pub fn timing(&self) -> &Timing {
         &self.timing
+    }
+
+    /// From now on operations take the times of `device`, whose geometry is this one's.
+    pub fn set_times(&mut self, device: &Device) {
+        self.timing = Timing::new(device, &self.layout);
     }
 
     /// Array operations done so far.

@@ -2,6 +2,7 @@
 
 mod build;
 mod laws;
+mod marks;
 
 use super::collection::Collection;
 use super::log::LogLanes;

@@ -3,4 +3,5 @@
 pub(in crate::drive) mod attribution;
 pub(in crate::drive) mod booking;
 pub(in crate::drive) mod critical;
+pub(in crate::drive) mod glance;
 pub(in crate::drive) mod timeline;

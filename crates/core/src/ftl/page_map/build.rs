@@ -48,13 +48,12 @@ impl PageMap {
             victim: VictimPolicy::new(gc, seed),
             keeps_order: VictimPolicy::needs_order(gc.victim),
             by_pool: Divisor::new(lanes_per_pool),
-            soft_units: gc.soft.units(pool_units),
-            hard_units: gc.hard.units(pool_units),
-            soft_blocks: gc.soft.blocks().unwrap_or(0),
-            hard_blocks: gc.hard.blocks().map_or(0, |blocks| blocks + 1),
-            last_rows_soft: (gc.last_block_soft * f64::from(layout.rows)) as u32,
-            last_rows_hard: (gc.last_block_hard.min(gc.last_block_soft) * f64::from(layout.rows))
-                as u32,
+            soft_units: 0,
+            hard_units: 0,
+            soft_blocks: 0,
+            hard_blocks: 0,
+            last_rows_soft: 0,
+            last_rows_hard: 0,
             static_wear_gap: ftl.static_wear_gap,
             erases_waiting: 0,
             hopeless: vec![false; (layout.lanes / lanes_per_pool) as usize],
@@ -71,6 +70,7 @@ impl PageMap {
             retire: None,
             layout,
         };
+        map.set_marks(gc, false);
         for pool in 0..map.pools.len() {
             (0..map.layout.blocks).for_each(|index| map.pools[pool].free.push(index, 0));
         }
