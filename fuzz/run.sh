@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Coverage-guided fuzzing of the trace readers with libFuzzer, on stable Rust.
+# Coverage-guided fuzzing of the trace readers, and of what `manx serve` reads of strangers (`serve-*`), with libFuzzer, on
+# stable Rust.
 #
 #   fuzz/run.sh SECONDS FORMAT..   each format for so many seconds, one after the other, on JOBS cores (default 1)
 #   AT_ONCE=N fuzz/run.sh ..       N formats at a time
@@ -11,20 +12,22 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# What cargo-fuzz asks of the compiler, without the sanitizers, which need a nightly one: the readers have no unsafe code.
+# What cargo-fuzz asks of the compiler, without the sanitizers, which need a nightly one: the readers have no unsafe code, `serve` a
+# little, around memory that a guest shares.
 coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-trace-compares
  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table --cfg=fuzzing"
 host="$(rustc -vV | sed -n 's/^host: //p')"
 # With --target the flags do not reach build scripts.
 RUSTFLAGS="$coverage" cargo build --release --quiet --target "$host"
-binary="target/$host/release/trace"
+binaries="target/$host/release"
 
 what="${1:?usage: fuzz/run.sh SECONDS|merge [FORMAT..]}"
 shift
 if [ $# -gt 0 ]; then formats=("$@"); else formats=($(ls corpus)); fi
 
 one() {
-    local format="$1" what="$2" binary="$3" log executed
+    local format="$1" what="$2" binary="$3/trace" log executed
+    case "$format" in serve-*) binary="$3/serve" ;; esac
     if [ "$format" = any ]; then unset MANX_FUZZ_FORMAT; else export MANX_FUZZ_FORMAT="$format"; fi
     mkdir -p "target/found/$format" "target/artifacts/$format" "corpus/$format"
     if [ "$what" = merge ]; then
@@ -45,4 +48,4 @@ one() {
     echo "$format: ${executed:-$(grep -c . "$log")} inputs in $what s, no fault"
 }
 export -f one
-printf '%s\n' "${formats[@]}" | xargs -P "${AT_ONCE:-1}" -I{} bash -euo pipefail -c 'one "$@"' one {} "$what" "$binary"
+printf '%s\n' "${formats[@]}" | xargs -P "${AT_ONCE:-1}" -I{} bash -euo pipefail -c 'one "$@"' one {} "$what" "$binaries"
