@@ -2,13 +2,14 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest bench book dist deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-soak bench book dist deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
 	@echo "make test-long    the campaigns of minutes too"
 	@echo "make test-guest    the Linux kernel's NVMe/TCP, in a guest, against manx serve (a minute)"
-	@echo "make fuzz    every trace reader fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
+	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
+	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
 	@echo "make bench   the benches: requests per CPU second (leave the machine alone meanwhile)"
 	@echo "make book    docs/ as a book, into target/book (needs mdBook: cargo install mdbook)"
@@ -29,6 +30,11 @@ test-long: deps
 test-guest: deps-guest
 	$(CARGO) build -p manx-ssd
 	crates/cli/tests/guest/run
+
+# A served drive under mixed load with reconnects, for SECONDS: memory flat, lateness without drift.
+test-soak: deps
+	$(CARGO) build --release -p manx-ssd
+	crates/cli/tests/soak/run $(or $(SECONDS),1200)
 
 # Two seconds each, as many at once as there are cores, from the saved corpora.
 fuzz-minute: deps

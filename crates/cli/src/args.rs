@@ -21,7 +21,7 @@ pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
-pub use serve::{Protocol, ServeArgs, StoreCommand};
+pub use serve::{CtlArgs, CtlOrder, Protocol, ServeArgs, StoreCommand};
 pub use sweep::SweepArgs;
 pub use timeline::TimelineArgs;
 pub use torture::TortureArgs;
@@ -83,6 +83,8 @@ pub enum Command {
     Torture(TortureArgs),
     /// The model as a block device that programs use: NBD, on the wall clock
     Serve(Box<ServeArgs>),
+    /// Orders to a drive that is served: state, pause, resume, set, stop
+    Ctl(CtlArgs),
     /// The folder in which a served drive outlives its server
     #[command(subcommand)]
     Store(StoreCommand),

@@ -2,6 +2,7 @@
 
 use crate::front::{Ask, Desk, Done, Fault, Kind, Session, Stretch};
 use crate::listen::Stream;
+use crate::room::Part;
 use manx_core::nvme::{AdminCompletion, AdminReply, Sqe};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::BorrowedFd;
@@ -26,6 +27,10 @@ pub(crate) struct Connection {
     under_way: u32,
     bytes_under_way: u64,
     since: time::Instant,
+    /// The memory that it holds of what all share.
+    part: Part,
+    /// When the client last read something, or had read everything.
+    read: time::Instant,
     /// Epoll watches for room to write too.
     pub(crate) awaits_room: bool,
     /// Its socket is not read until answers have gone.
@@ -35,7 +40,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: Stream, session: Box<dyn Session>) -> Self {
+    pub(crate) fn new(stream: Stream, session: Box<dyn Session>, part: Part) -> Self {
         Self {
             stream,
             session,
@@ -45,6 +50,8 @@ impl Connection {
             under_way: 0,
             bytes_under_way: 0,
             since: time::Instant::now(),
+            part,
+            read: time::Instant::now(),
             awaits_room: false,
             is_deaf: false,
             was_deaf: false,
@@ -87,6 +94,7 @@ impl Connection {
             self.input.extend_from_slice(&scratch[..read]);
             self.go_on(desk)?;
         }
+        self.account();
         // The rest of a message that is read piece by piece may be there; the next is told anew.
         Ok(read == scratch.len() && !(is_exact && self.input.is_empty()))
     }
@@ -124,6 +132,7 @@ impl Connection {
             let message = self.session.receive(&bytes[taken..], &mut self.out, desk)?;
             self.under_way += desk.submitted;
             self.bytes_under_way += desk.bytes;
+            self.account();
             taken += message;
             if message == 0 {
                 break;
@@ -153,17 +162,31 @@ impl Connection {
     /// No more requests are taken from it for now.
     pub(crate) fn is_full(&self) -> bool {
         let unread = (self.out.len() - self.sent) as u64;
-        self.under_way >= DEEPEST || self.bytes_under_way + unread > HELD
+        let held = self.bytes_under_way + unread;
+        self.under_way >= DEEPEST || held > HELD || self.part.is_full()
+    }
+
+    /// Tells how much memory it holds.
+    fn account(&mut self) {
+        let bytes = self.input.len() + self.out.len();
+        self.part.holds(self.bytes_under_way + bytes as u64);
+    }
+
+    /// The client has read nothing for `seconds`, and there is something to read.
+    pub(crate) fn is_unread(&self, seconds: u64) -> bool {
+        self.has_unsent() && self.read.elapsed().as_secs() >= seconds
     }
 
     pub(crate) fn done(&mut self, done: &Done, data: &dyn Fn(&mut Vec<u8>)) {
         self.under_way -= 1;
         self.bytes_under_way -= bytes_of(&done.ask);
         self.session.done(done, &mut self.out, data);
+        self.account();
     }
 
     /// Sends what there is; false when the client is gone.
     pub(crate) fn send(&mut self) -> bool {
+        let before = self.sent;
         while self.sent < self.out.len() {
             match self.stream.write(&self.out[self.sent..]) {
                 Ok(0) => return false,
@@ -173,6 +196,9 @@ impl Connection {
                 Err(_) => return false,
             }
         }
+        if self.sent > before || self.sent == self.out.len() {
+            self.read = time::Instant::now();
+        }
         if self.sent == self.out.len() {
             self.sent = 0;
             self.out.clear();
@@ -180,6 +206,7 @@ impl Connection {
                 self.out = Vec::new();
             }
         }
+        self.account();
         true
     }
 
@@ -247,6 +274,7 @@ mod tests {
     use super::{Connection, CountingDesk};
     use crate::front::{Ask, Desk, Done, Fault, Kind, Session, Stretch};
     use crate::listen::Stream;
+    use crate::room::Room;
     use manx_core::drive::{PredictableLatency, Status};
     use std::io::Write;
     use std::os::unix::net::UnixStream;
@@ -305,7 +333,8 @@ mod tests {
     #[test]
     fn a_client_that_asks_for_much_waits_until_it_has_some() {
         let (mut client, server) = UnixStream::pair().unwrap();
-        let mut connection = Connection::new(Stream::Unix(server), Box::new(Greedy));
+        let mut connection =
+            Connection::new(Stream::Unix(server), Box::new(Greedy), Room::new(1 << 40).part());
         client.write_all(&[0; 40]).unwrap();
         let mut desk = Nothing;
         let mut desk = CountingDesk { desk: &mut desk, submitted: 0, bytes: 0 };

@@ -1,11 +1,12 @@
-//! The model as a session sees it, at an instant.
+//! The engines as a session sees them, at an instant.
 
+use crate::engine::Engine;
 use crate::fleet::Fleet;
 use crate::front::{Ask, Desk, Stretch};
 use manx_core::array::Array;
 use manx_core::drive::{Drive, Rest, Storage};
 use manx_core::nvme::{AdminCompletion, AdminReply, Controller, Sqe};
-use manx_core::units::Instant;
+use manx_core::units::{Instant, Member};
 
 /// A model that can be served; some have an NVMe controller to ask.
 pub trait Served: Storage {
@@ -19,6 +20,14 @@ pub trait Served: Storage {
         false
     }
 
+    /// Does something with each of its drives, which may then have something to do.
+    fn each_drive(&mut self, action: &mut dyn FnMut(&mut Drive));
+
+    /// The array, if it is one.
+    fn array(&self) -> Option<&Array> {
+        None
+    }
+
     /// The drive shut down at `now`, with nothing under way; `None`: it is not one that a store
     /// keeps.
     fn rest(&self, _now: Instant) -> Option<Rest> {
@@ -27,14 +36,32 @@ pub trait Served: Storage {
 }
 
 impl Served for Drive {
+    fn each_drive(&mut self, action: &mut dyn FnMut(&mut Drive)) {
+        action(self);
+    }
+
     fn rest(&self, now: Instant) -> Option<Rest> {
         self.recovers().then(|| self.clone().shut_down(now))
     }
 }
 
-impl Served for Array {}
+impl Served for Array {
+    fn each_drive(&mut self, action: &mut dyn FnMut(&mut Drive)) {
+        for member in 0..self.members() as u32 {
+            self.with_link(Member(member), |controller| action(controller.drive_mut()));
+        }
+    }
+
+    fn array(&self) -> Option<&Array> {
+        Some(self)
+    }
+}
 
 impl Served for Controller {
+    fn each_drive(&mut self, action: &mut dyn FnMut(&mut Drive)) {
+        action(self.drive_mut());
+    }
+
     fn controller(&mut self) -> Option<&mut Controller> {
         Some(self)
     }
@@ -44,14 +71,14 @@ impl Served for Controller {
     }
 }
 
-/// The machines at an instant before which everything has been done.
-pub(crate) struct AtNow<'a, S: Served> {
-    pub(crate) fleet: &'a mut Fleet<S>,
+/// The engines at an instant before which everything has been done.
+pub(crate) struct AtNow<'a, E: Engine> {
+    pub(crate) fleet: &'a mut Fleet<E>,
     pub(crate) now: Instant,
     pub(crate) owner: u64,
 }
 
-impl<S: Served> Desk for AtNow<'_, S> {
+impl<E: Engine> Desk for AtNow<'_, E> {
     fn size(&self, drive: u32) -> u64 {
         self.fleet.of(drive).size()
     }
@@ -69,8 +96,8 @@ impl<S: Served> Desk for AtNow<'_, S> {
     }
 
     fn admin(&mut self, drive: u32, sqe: &Sqe, data: &[u8]) -> Option<AdminReply> {
-        let (now, machine) = (self.now, self.fleet.of_mut(drive));
-        machine.storage_mut().controller().map(|controller| controller.admin(now, sqe, data))
+        let (now, engine) = (self.now, self.fleet.of_mut(drive));
+        engine.controller().map(|controller| controller.admin(now, sqe, data))
     }
 
     fn take_admin_completion(&mut self) -> Option<AdminCompletion> {

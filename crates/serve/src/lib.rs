@@ -7,33 +7,43 @@
 //! Reading order: [`Clock`] turns wall time into the model's; [`Content`] keeps the bytes of each
 //! version of a page; [`Machine`] puts both around the model; `front` is the seam to the
 //! protocols, each a folder ([`nbd`], [`nvme_tcp`], [`vhost_user`]) and a line in [`Transport`],
-//! and `desk` is the model as they see it, `fleet` several drives beside each other; [`Store`] is
-//! a folder that outlives the server; `listen` has the sockets,
+//! and `desk` is the model as they see it, `fleet` several drives beside each other, each an
+//! [`Engine`]; `remote` is an array whose drives are elsewhere; [`Store`] is
+//! a folder that outlives the server; `control` hears orders beside the clients, `obey` carries them out; `listen` has the sockets,
 //! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
 //! the loop over all of them; [`Tally`] is what it tells at its end.
 
 mod clock;
 mod connection;
 mod content;
+pub mod control;
 mod desk;
+mod engine;
 mod fleet;
 mod front;
 mod listen;
 mod machine;
 pub mod nbd;
 pub mod nvme_tcp;
+mod obey;
 mod pause;
+mod remote;
+mod room;
 mod server;
 mod store;
 mod tally;
 pub mod vhost_user;
+mod watch;
 
 pub use clock::{Clock, Speed};
 pub use content::Content;
 pub use desk::Served;
+pub use engine::{Engine, Finished};
 pub use front::{Ask, Desk, Done, Export, Fault, Front, Kind, Session, Stretch, Transport};
 pub use listen::{Address, ListenError, Listener};
 pub use machine::{Builder, Machine};
-pub use server::{Limits, Server, Watch};
+pub use remote::{ArrayHost, ConnectError, MemberAddress};
+pub use server::Server;
 pub use store::{Head, Inspected, LOG_MOST, Lost, Store, StoreError, Woken, inspect};
 pub use tally::Tally;
+pub use watch::{Limits, Watch};

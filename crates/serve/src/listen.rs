@@ -1,11 +1,12 @@
 //! Addresses, and the sockets that listen on them.
 
+use crate::control::{Orders, socket};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use std::fmt;
 use std::io::{self, ErrorKind, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ pub enum Listener {
     Unix(UnixListener, PathBuf),
     /// Of TCP.
     Tcp(TcpListener),
+    /// In the file system, of who started this process: it stays.
+    Given(UnixListener, PathBuf),
 }
 
 /// A connection's socket.
@@ -62,10 +65,42 @@ impl Listener {
         }
     }
 
+    /// The socket that systemd listens on for this process (`sd_listen_fds`): the first one that it
+    /// hands over, descriptor 3; `None` without one.
+    ///
+    /// # Errors
+    /// It is no socket of a kind that is served.
+    pub fn given() -> Result<Option<Self>, ListenError> {
+        let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+        if number("LISTEN_PID") != Some(std::process::id()) || number("LISTEN_FDS") == Some(0) {
+            return Ok(None);
+        }
+        let wrong = |why: String| ListenError(format!("LISTEN_FDS: descriptor 3: {why}"));
+        // SAFETY: who set the variables for this very process gave it the descriptor, and nothing
+        // else here takes it: this is called once, before any file is opened.
+        let socket = unsafe { OwnedFd::from_raw_fd(3) };
+        let name = rustix::net::getsockname(&socket).map_err(|error| wrong(error.to_string()))?;
+        match name.address_family() {
+            rustix::net::AddressFamily::UNIX => {
+                let listener = UnixListener::from(socket);
+                listener.set_nonblocking(true).map_err(|error| wrong(error.to_string()))?;
+                let address = listener.local_addr().map_err(|error| wrong(error.to_string()))?;
+                let path = address.as_pathname().unwrap_or(Path::new("")).to_path_buf();
+                Ok(Some(Listener::Given(listener, path)))
+            }
+            rustix::net::AddressFamily::INET | rustix::net::AddressFamily::INET6 => {
+                let listener = TcpListener::from(socket);
+                listener.set_nonblocking(true).map_err(|error| wrong(error.to_string()))?;
+                Ok(Some(Listener::Tcp(listener)))
+            }
+            other => Err(wrong(format!("a socket of family {}", other.as_raw()))),
+        }
+    }
+
     /// The address of TCP; the port is the one that was given.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
-            Listener::Unix(..) => None,
+            Listener::Unix(..) | Listener::Given(..) => None,
             Listener::Tcp(listener) => listener.local_addr().ok(),
         }
     }
@@ -73,7 +108,9 @@ impl Listener {
     /// The address as an NBD client writes it; the port is the one that was given.
     pub fn uri(&self) -> String {
         match self {
-            Listener::Unix(_, path) => format!("nbd+unix:///?socket={}", path.display()),
+            Listener::Unix(_, path) | Listener::Given(_, path) => {
+                format!("nbd+unix:///?socket={}", path.display())
+            }
             Listener::Tcp(listener) => match listener.local_addr() {
                 Ok(address) => format!("nbd://{address}"),
                 Err(_) => "nbd://".to_string(),
@@ -81,10 +118,21 @@ impl Listener {
         }
     }
 
+    /// Hears orders where it listens in the file system.
+    ///
+    /// # Errors
+    /// There is no thread to be had.
+    pub fn orders(&self, orders: Orders) -> io::Result<()> {
+        let Listener::Unix(listener, _) = self else { return Ok(()) };
+        let own = listener.try_clone()?;
+        own.set_nonblocking(false)?;
+        socket::hear(own, orders)
+    }
+
     /// A connection, if one waits.
     pub(crate) fn accept(&self) -> io::Result<Stream> {
         match self {
-            Listener::Unix(listener, _) => {
+            Listener::Unix(listener, _) | Listener::Given(listener, _) => {
                 let (stream, _) = listener.accept()?;
                 stream.set_nonblocking(true)?;
                 Ok(Stream::Unix(stream))
@@ -160,7 +208,7 @@ fn unix(path: &Path, mode: u32) -> Result<Listener, ListenError> {
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Listener::Unix(listener, _) => listener.as_fd(),
+            Listener::Unix(listener, _) | Listener::Given(listener, _) => listener.as_fd(),
             Listener::Tcp(listener) => listener.as_fd(),
         }
     }

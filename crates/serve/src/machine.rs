@@ -7,6 +7,7 @@
 mod stored;
 
 use crate::content::{self, Content};
+use crate::engine::Finished;
 use crate::front::{Ask, Done, Kind, Stretch};
 use crate::store::Store;
 use manx_core::drive::{Command, Completion, Op, Status, Storage};
@@ -50,21 +51,6 @@ struct Gathered {
     open: u32,
     lba: u64,
     sequence: u64,
-    versions: Box<[u32]>,
-}
-
-/// A request that is done, for its owner.
-#[derive(Clone, Debug)]
-pub struct Finished {
-    /// The connection that asked.
-    pub owner: u64,
-    /// The request and how it ended.
-    pub done: Done,
-    /// When it came.
-    pub came: Instant,
-    /// When the model completed it.
-    pub at: Instant,
-    /// Versions of a read, for each page that it touches.
     versions: Box<[u32]>,
 }
 
@@ -437,4 +423,4 @@ fn scatter(number: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -7,15 +7,16 @@
 
 use crate::clock::Clock;
 use crate::connection::{Connection, CountingDesk};
-use crate::desk::{AtNow, Served};
+use crate::desk::AtNow;
+use crate::engine::{Engine, Finished};
 use crate::fleet::Fleet;
 use crate::front::{Fault, Front, Transport};
 use crate::listen::Listener;
-use crate::machine::{Finished, Machine};
 use crate::pause::Pause;
+use crate::room::Room;
 use crate::tally::Tally;
+use crate::watch::{Limits, Watch};
 use manx_core::drive::Status;
-use manx_core::host::Records;
 use manx_core::units::{Duration, Instant};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -31,55 +32,27 @@ const LISTENER: u64 = 0;
 /// Bit of a connection's number: its bell is watched under it.
 const BELL: u64 = 1 << 63;
 
+/// Bit of an engine's own socket: its engine's number and its own are in the halves below.
+const SOCKET: u64 = 1 << 62;
+
 /// Bytes read from a socket in one call.
 const SCRATCH: usize = 256 << 10;
+
+/// Between two looks for orders.
+const LOOKS: time::Duration = time::Duration::from_millis(10);
 
 /// Records kept before they are handed on.
 const RECORDS: usize = 4096;
 
-/// Bounds of a server.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections at once; more are closed as they come.
-    pub connections: usize,
-    /// Seconds for a client's negotiation.
-    pub negotiation_s: u64,
-    /// Wall time in which a server that has just worked looks for more without sleeping.
-    pub spin: time::Duration,
-    /// Lateness that is told at once.
-    pub late: time::Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 64,
-            negotiation_s: 10,
-            spin: time::Duration::from_micros(100),
-            late: time::Duration::from_millis(10),
-        }
-    }
-}
-
-/// The watch over a server: it hears what happens, and says when the server is to end.
-pub trait Watch {
-    /// The server is to end.
-    fn stops(&self) -> bool;
-    /// Something to tell, in a line.
-    fn tell(&mut self, line: &str);
-    /// Records of commands, where they are kept.
-    fn records(&mut self, records: &Records) -> Result<(), String>;
-}
-
 /// A server of one model over one listener.
-pub struct Server<'a, S: Served> {
-    fleet: Fleet<S>,
-    clock: Clock,
+pub struct Server<'a, E: Engine> {
+    pub(crate) fleet: Fleet<E>,
+    pub(crate) clock: Clock,
     limits: Limits,
     front: Box<dyn Front>,
     listener: &'a Listener,
     epoll: OwnedFd,
-    connections: BTreeMap<u64, Connection>,
+    pub(crate) connections: BTreeMap<u64, Connection>,
     next: u64,
     pause: Pause,
     worked: time::Instant,
@@ -87,15 +60,22 @@ pub struct Server<'a, S: Served> {
     ready: Vec<u64>,
     /// When the model completed what is about to be sent.
     given: Vec<Instant>,
-    tally: Tally,
+    pub(crate) tally: Tally,
+    /// The memory that the connections share.
+    room: Room,
     told_late: Option<time::Instant>,
     told_mismatch: bool,
+    /// Of this second of wall time, and of the last: where somebody asks for them.
+    pub(crate) seconds: Option<Box<[Tally; 2]>>,
+    pub(crate) began: time::Instant,
+    pub(crate) is_paused: bool,
+    pub(crate) is_over: bool,
 }
 
-impl<'a, S: Served> Server<'a, S> {
-    /// A server of `machines`, one for each drive, whose clock starts at the first turn.
+impl<'a, E: Engine> Server<'a, E> {
+    /// A server of `engines`, one for each drive, on that clock.
     pub fn new(
-        machines: Vec<Machine<S>>,
+        engines: Vec<E>,
         clock: Clock,
         listener: &'a Listener,
         transport: Transport,
@@ -103,8 +83,15 @@ impl<'a, S: Served> Server<'a, S> {
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        for (number, engine) in (0..).zip(&engines) {
+            for (socket, file) in (0..).zip(engine.sockets()) {
+                let data = epoll::EventData::new_u64(SOCKET | number << 32 | socket);
+                let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT;
+                epoll::add(&epoll, file, data, flags | epoll::EventFlags::ET)?;
+            }
+        }
         Ok(Self {
-            fleet: Fleet::new(machines),
+            fleet: Fleet::new(engines),
             clock,
             limits,
             front: transport.front(),
@@ -117,13 +104,18 @@ impl<'a, S: Served> Server<'a, S> {
             ready: Vec::new(),
             given: Vec::new(),
             tally: Tally::default(),
+            room: Room::new(limits.memory),
             told_late: None,
             told_mismatch: false,
+            seconds: None,
+            began: time::Instant::now(),
+            is_paused: false,
+            is_over: false,
         })
     }
 
     /// The drives, for their counters.
-    pub fn machines(&self) -> &[Machine<S>] {
+    pub fn engines(&self) -> &[E] {
         self.fleet.all()
     }
 
@@ -131,14 +123,14 @@ impl<'a, S: Served> Server<'a, S> {
     pub fn serve(&mut self, watch: &mut dyn Watch) -> Result<Tally, String> {
         // Without it a sleep ends 50 us later than it was asked to.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let began = time::Instant::now();
+        (self.began, self.seconds) = (time::Instant::now(), watch.is_asked().then(Box::default));
         let mut scratch = vec![0; SCRATCH];
         let mut events = [epoll::Event {
             flags: epoll::EventFlags::empty(),
             data: epoll::EventData::new_u64(LISTENER),
         }; 64];
-        let mut swept = began;
-        while !watch.stops() {
+        let (mut swept, mut looked) = (self.began, self.began);
+        while !watch.stops() && !self.is_over {
             self.catch_up(watch)?;
             let count = self.wait(&mut events).map_err(|why| format!("epoll: {why}"))?;
             if count > 0 {
@@ -148,6 +140,11 @@ impl<'a, S: Served> Server<'a, S> {
                 for event in &events[..count] {
                     match event.data.u64() {
                         LISTENER => self.accept(now, watch),
+                        number if number & SOCKET != 0 => {
+                            let engine = (number & !SOCKET) >> 32;
+                            self.fleet.of_mut(engine as u32).hear(number as u32 as usize, now);
+                            self.tell_news(watch);
+                        }
                         number if number & BELL != 0 => {
                             self.hear_bell(number & !BELL, now, watch);
                         }
@@ -156,10 +153,18 @@ impl<'a, S: Served> Server<'a, S> {
                 }
                 self.send_ready(watch);
             }
+            if self.seconds.is_some() && looked.elapsed() >= LOOKS {
+                looked = time::Instant::now();
+                self.obey(watch)?;
+            }
             if swept.elapsed().as_secs() >= 1 {
                 swept = time::Instant::now();
+                if let Some(seconds) = &mut self.seconds {
+                    seconds[1] = std::mem::take(&mut seconds[0]);
+                }
                 self.close_slow(watch);
                 self.tick(watch);
+                self.tell_news(watch);
                 self.keep(watch)?;
             }
         }
@@ -167,12 +172,12 @@ impl<'a, S: Served> Server<'a, S> {
         self.hand_on(watch, 0)?;
         settled?;
         self.tally.span = self.clock.now().since(Instant::START);
-        self.tally.wall_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.tally.wall_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(self.tally.clone())
     }
 
     /// Does what the model owes up to now, and gives the answers to their connections.
-    fn catch_up(&mut self, watch: &mut dyn Watch) -> Result<Instant, String> {
+    pub(crate) fn catch_up(&mut self, watch: &mut dyn Watch) -> Result<Instant, String> {
         let now = self.clock.now();
         if self.fleet.under_way() > 0 && self.fleet.next_event_at() < now {
             self.commit(now, watch);
@@ -231,10 +236,21 @@ impl<'a, S: Served> Server<'a, S> {
         }
     }
 
+    /// What engines have to tell.
+    fn tell_news(&mut self, watch: &mut dyn Watch) {
+        for engine in self.fleet.all_mut() {
+            engine.take_news().iter().for_each(|line| watch.tell(line));
+        }
+    }
+
     fn give(&mut self, finished: &Finished, watch: &mut dyn Watch) {
         let Finished { done, came, at, .. } = finished;
         self.given.push(*at);
-        self.tally.count(done.ask.kind, at.since(*came), done.ask.length);
+        let (kind, latency) = (done.ask.kind, at.since(*came));
+        self.tally.count(kind, latency, done.ask.length);
+        if let Some(seconds) = &mut self.seconds {
+            seconds[0].count(kind, latency, done.ask.length);
+        }
         self.tally.errors += u64::from(done.status != Status::Success);
         if !self.told_mismatch
             && let Some(what) = self.fleet.first_mismatch()
@@ -258,6 +274,9 @@ impl<'a, S: Served> Server<'a, S> {
         for at in self.given.drain(..) {
             let late = speed.wall_ns(now.since(at.min(now)).as_ns());
             self.tally.lateness.record(late);
+            if let Some(seconds) = &mut self.seconds {
+                seconds[0].lateness.record(late);
+            }
             latest = latest.max(late);
         }
         if u128::from(latest) > self.limits.late.as_nanos()
@@ -273,6 +292,7 @@ impl<'a, S: Served> Server<'a, S> {
 
     /// Sends what the connections have, and takes up those that waited for it.
     fn send_ready(&mut self, watch: &mut dyn Watch) {
+        self.fleet.send(self.fleet.done_until());
         while let Some(number) = self.ready.pop() {
             let Some(connection) = self.connections.get_mut(&number) else { continue };
             if !connection.send() {
@@ -290,9 +310,9 @@ impl<'a, S: Served> Server<'a, S> {
     /// Waits for bytes, but no longer than the model allows.
     fn wait(&mut self, events: &mut [epoll::Event]) -> Result<usize, Errno> {
         let idle = self.worked.elapsed();
-        let due = match self.fleet.under_way() {
-            0 => None,
-            _ => self.clock.wall_until(self.clock.now(), self.fleet.next_event_at()),
+        let due = match self.fleet.keeps_time() {
+            false => None,
+            true => self.clock.wall_until(self.clock.now(), self.fleet.next_event_at()),
         };
         let longest = time::Duration::from_millis(100);
         let sleep = match due {
@@ -334,7 +354,7 @@ impl<'a, S: Served> Server<'a, S> {
                 continue;
             }
             let session = self.front.session(stream.local());
-            let mut connection = Connection::new(stream, session);
+            let mut connection = Connection::new(stream, session, self.room.part());
             if let Some(bell) = connection.bell() {
                 let data = epoll::EventData::new_u64(number | BELL);
                 if epoll::add(&self.epoll, bell, data, epoll::EventFlags::IN).is_err() {
@@ -452,6 +472,15 @@ impl<'a, S: Served> Server<'a, S> {
         let slow: Vec<u64> = slow.map(|(number, _)| *number).collect();
         let fault = Fault::Protocol(format!("no negotiation within {seconds} s"));
         slow.into_iter().for_each(|number| self.close(number, &fault, watch));
+        if self.room.is_full() {
+            let unread = self.connections.iter().filter(|(_, other)| other.is_unread(seconds));
+            let unread: Vec<u64> = unread.map(|(number, _)| *number).collect();
+            let fault = Fault::Protocol(format!("answers were not read for {seconds} s"));
+            unread.into_iter().for_each(|number| self.close(number, &fault, watch));
+        }
+        // Others may have let go of memory that they wait for.
+        let deaf = self.connections.iter().filter(|(_, connection)| connection.is_deaf);
+        self.ready.extend(deaf.map(|(number, _)| *number));
     }
 
     /// Hands on records where there are more than `most`.

@@ -3,7 +3,7 @@
 use super::{KeyArgs, time};
 use clap::{Args as ClapArgs, Subcommand, value_parser};
 use manx_core::units::{Bytes, Duration};
-use manx_serve::Speed;
+use manx_serve::{MemberAddress, Speed};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -33,17 +33,16 @@ pub struct ServeArgs {
     #[arg(long, value_name = "NAME|FILE")]
     pub device: Option<String>,
     /// Listen on this socket in the file system
-    #[arg(long, value_name = "PATH", required_unless_present = "listen")]
+    #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// The socket's mode, in octal
-    #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode,
-        requires = "socket")]
+    #[arg(long, value_name = "MODE", default_value = "600", value_parser = mode)]
     pub mode: u32,
     /// Listen on this address of TCP; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "socket")]
     pub listen: Option<SocketAddr>,
     /// Listen on an address that other machines reach: there is neither password nor encryption
-    #[arg(long, requires = "listen")]
+    #[arg(long)]
     pub remote: bool,
     /// The protocol of the clients: nvme-tcp needs --listen, vhost-user --socket
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Nbd)]
@@ -51,10 +50,11 @@ pub struct ServeArgs {
     /// The NVMe Qualified Name of the subsystem, with --protocol nvme-tcp
     #[arg(long, value_name = "NQN", default_value = "nqn.2026-01.io.manx:disk", value_parser = nqn)]
     pub nqn: String,
-    /// Serve the array's members one by one, each as a namespace, and not the array: with
-    /// --protocol nvme-tcp
-    #[arg(long, conflicts_with = "record")]
-    pub members: bool,
+    /// Drive these members over the network with the scenario's array, and serve it:
+    /// nvme-tcp://HOST:PORT[/NQN[/NAMESPACE]],.. Without a value serve the array's members one by
+    /// one, each as a namespace, and not the array: with --protocol nvme-tcp
+    #[arg(long, value_name = "URI,..", num_args = 0..=1, value_delimiter = ',')]
+    pub members: Option<Vec<MemberAddress>>,
     /// Keep the drive in this folder: a server that is killed is a drive that lost its power
     #[arg(long, value_name = "DIR", conflicts_with = "members")]
     pub store: Option<PathBuf>,
@@ -65,6 +65,12 @@ pub struct ServeArgs {
     /// The name of the export; a client may leave it out
     #[arg(long, value_name = "NAME", default_value = "manx")]
     pub export: String,
+    /// Take orders of `manx ctl` at this socket in the file system, of mode 600
+    #[arg(long, value_name = "PATH")]
+    pub control: Option<PathBuf>,
+    /// Show a page of what happens, now, at this address of the loopback
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub live: Option<SocketAddr>,
     /// How fast the model's time passes: 0.1 is a drive ten times slower, from 0.0001 to 100
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = speed,
         allow_negative_numbers = true)]
@@ -93,6 +99,39 @@ pub struct ServeArgs {
     /// Precondition the drive anew instead of taking its state from the cache
     #[arg(long)]
     pub no_cache: bool,
+}
+
+/// `manx ctl`.
+#[derive(Debug, ClapArgs)]
+pub struct CtlArgs {
+    /// The server's control socket: `--control` of `manx serve`
+    #[arg(value_name = "SOCKET")]
+    pub socket: PathBuf,
+    /// The order
+    #[command(subcommand)]
+    pub order: CtlOrder,
+    /// The state afterwards as one JSON document on stdout
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// Orders of `manx ctl`.
+#[derive(Debug, Subcommand)]
+pub enum CtlOrder {
+    /// Tell the state and percentiles
+    State,
+    /// Let GC begin at the hard watermark only
+    Pause,
+    /// Let GC begin at the soft watermark again
+    Resume,
+    /// Change settings: times of the flash, the watermarks of GC
+    Set {
+        /// Keys with their new values; a value that names no setting of a drive at work is refused
+        #[arg(value_name = "KEY=VALUE", required = true)]
+        sets: Vec<String>,
+    },
+    /// End the server as Ctrl-C does
+    Stop,
 }
 
 /// `manx store`.

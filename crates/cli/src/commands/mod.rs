@@ -3,10 +3,12 @@
 mod act;
 mod completions;
 mod convert;
+mod ctl;
 mod device;
 mod execute;
 mod explain;
 mod fit;
+mod knobs;
 mod lab;
 mod outputs;
 mod plan;
@@ -103,6 +105,7 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::run(&args, screen),
         Command::Torture(args) => torture::run(&args, screen),
         Command::Serve(args) => serve::run(&args, screen),
+        Command::Ctl(args) => ctl::run(&args),
         Command::Store(command) => store::run(&command),
         Command::Fit(args) => fit::run(&args, screen),
         Command::Lab(command) => lab::run(&command, screen),

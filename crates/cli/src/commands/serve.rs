@@ -1,5 +1,9 @@
 //! `manx serve`: the model of a scenario as a block device, until Ctrl-C.
 
+mod told;
+mod watch;
+
+use super::knobs::Knobs;
 use super::progress::Bar;
 use super::{Failure, print, requests_file, store};
 use crate::args::{Protocol, ServeArgs, quoted};
@@ -7,11 +11,9 @@ use crate::say::say_line;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_core::config::{ConfigError, Override, Scenario};
-use manx_core::drive::{Drive, Storage};
-use manx_core::host::Records;
+use manx_core::drive::Drive;
 use manx_core::nvme::{Attributes, Controller, Options};
-use manx_core::stats::{Histogram, Percentiles};
-use manx_core::units::Duration;
+use manx_core::units::{Duration, SECTOR};
 use manx_lab::cache::Cache;
 use manx_lab::json::indented;
 use manx_lab::load::Request;
@@ -20,27 +22,44 @@ use manx_lab::storage::{Ready, members, ready};
 use manx_serve::nvme_tcp::Subsystem;
 use manx_serve::vhost_user::Block;
 use manx_serve::{
-    Address, Clock, Export, Limits, Listener, Machine, Served, Server, Tally, Transport, Watch,
+    Address, ArrayHost, Clock, Engine, Export, Limits, Listener, Machine, Served, Server, Transport,
 };
-use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use std::time;
+use told::{bytes, in_words, report};
+use watch::{Terminal, beside, tell_service_manager};
 
 /// Members that are served one by one at most: the NVM Sets of a list.
 const MEMBERS: usize = 31;
 
 /// Serves.
 pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
-    let scenario = scenario(args)?;
+    let (request, scenario) = scenario(args)?;
     let sink = args.record.as_deref().map(|file| {
         let checked = requests_file::check(file).and_then(|()| requests_file::make(file, false));
         checked.map_err(|why| ConfigError::new(format!("--record {}: {why}", file.display())))
     });
     let sink = sink.transpose()?;
-    let address = address(args)?;
+    let given = Listener::given().map_err(|error| ConfigError::new(error.to_string()))?;
+    let address = if given.is_some() { None } else { Some(address(args)?) };
+    let knobs = Knobs::new(request, args.policy.clone(), scenario.clone());
     signals::listen();
     // Before the drive is prepared: an address that cannot be should not cost minutes.
-    let listener = Listener::bind(&address).map_err(|error| ConfigError::new(error.to_string()))?;
+    let listener = match (given, address) {
+        (Some(given), _) => checked(args, given)?,
+        (None, Some(address)) => {
+            Listener::bind(&address).map_err(|error| ConfigError::new(error.to_string()))?
+        }
+        (None, None) => return Err(ConfigError::new("there is no socket").into()),
+    };
+    if let Some(members) = args.members.as_deref().filter(|members| !members.is_empty()) {
+        let clock = Clock::start(args.speed);
+        let unit = (scenario.device.geometry.map_unit.get() / SECTOR) as u32;
+        let host = ArrayHost::connect(&scenario.array, members, unit, &clock, scenario.seed);
+        let host = host.map_err(|error| ConfigError::new(format!("--members: {error}")))?;
+        let host = if sink.is_some() { host.with_records() } else { host };
+        return serve(args, (&scenario, knobs), vec![host], &listener, sink, clock);
+    }
     let cache = if args.no_cache { None } else { Cache::of_user() };
     let bar = Bar::new(screen, "preparing the drive", "pages");
     let mut progress = |done| {
@@ -53,15 +72,15 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
         let Some(machine) = machine? else {
             return Err(Failure::Interrupted("nothing was served"));
         };
-        return serve(args, &scenario, vec![machine], &listener, sink);
+        return serve_model(args, (&scenario, knobs), vec![machine], &listener, sink);
     }
-    if args.members {
+    if serves_each(args) {
         let drives = members(&scenario, cache.as_ref(), &mut progress);
         bar.clear();
         let Some(drives) = drives? else { return Err(Failure::Interrupted("nothing was served")) };
         let machine = |drive| Machine::new(behind_nvme(args, &scenario, drive));
         let machines = drives.into_iter().map(machine).collect();
-        return serve(args, &scenario, machines, &listener, sink);
+        return serve_model(args, (&scenario, knobs), machines, &listener, sink);
     }
     let storage = ready(&scenario, cache.as_ref(), &mut progress);
     bar.clear();
@@ -69,18 +88,18 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
         None => Err(Failure::Interrupted("nothing was served")),
         Some(Ready::Drive(drive)) if args.protocol == Protocol::NvmeTcp => {
             let controller = behind_nvme(args, &scenario, *drive);
-            serve(args, &scenario, vec![Machine::new(controller)], &listener, sink)
+            serve_model(args, (&scenario, knobs), vec![Machine::new(controller)], &listener, sink)
         }
         Some(Ready::Drive(drive)) => {
-            serve(args, &scenario, vec![Machine::new(*drive)], &listener, sink)
+            serve_model(args, (&scenario, knobs), vec![Machine::new(*drive)], &listener, sink)
         }
         Some(Ready::Array(array)) => {
-            serve(args, &scenario, vec![Machine::new(*array)], &listener, sink)
+            serve_model(args, (&scenario, knobs), vec![Machine::new(*array)], &listener, sink)
         }
     }
 }
 
-fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
+fn scenario(args: &ServeArgs) -> Result<(Request, Scenario), Failure> {
     if let Some(set) = args.keys.sets.iter().find(|set| set.trim_start().starts_with("measure.")) {
         let why = format!("--set {set}: a server has no use for it: allowed are keys of the drive");
         return Err(ConfigError::new(why).into());
@@ -101,15 +120,7 @@ fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
         None => request.plain()?,
     };
     let at = |key: &str| ConfigError::new(format!("{key}: a drive that is served has none"));
-    if args.members && args.protocol != Protocol::NvmeTcp {
-        let why = "--members: the protocol shows one: --protocol nvme-tcp";
-        return Err(ConfigError::new(why).into());
-    }
-    let members = scenario.array.members as usize;
-    if args.members && !(scenario.array.is_on() && members <= MEMBERS) {
-        let why = format!("--members: the scenario needs array.members of 2 to {MEMBERS}");
-        return Err(ConfigError::new(why).into());
-    }
+    check_members(args, &scenario)?;
     if args.store.is_some() {
         store::check(args, &scenario)?;
     }
@@ -122,7 +133,60 @@ fn scenario(args: &ServeArgs) -> Result<Scenario, Failure> {
     if scenario.measure.attribution {
         say_line("measure.attribution is not used: what is served has no attribution");
     }
-    Ok(scenario)
+    check_beside(args)?;
+    Ok((request, scenario))
+}
+
+/// What is served beside the drive.
+fn check_beside(args: &ServeArgs) -> Result<(), ConfigError> {
+    match args.live {
+        Some(address) if !address.ip().is_loopback() => Err(ConfigError::new(format!(
+            "--live {address}: the page takes orders, without a password: an address \
+             of the loopback, such as 127.0.0.1:8080"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The array's members are served one by one.
+fn serves_each(args: &ServeArgs) -> bool {
+    args.members.as_ref().is_some_and(Vec::is_empty)
+}
+
+/// What goes with `--members`, in both of its forms.
+fn check_members(args: &ServeArgs, scenario: &Scenario) -> Result<(), ConfigError> {
+    let Some(addresses) = &args.members else { return Ok(()) };
+    let refused = |why: String| Err(ConfigError::new(format!("--members: {why}")));
+    let (array, members) = (&scenario.array, scenario.array.members as usize);
+    if addresses.is_empty() {
+        return match () {
+            () if args.protocol != Protocol::NvmeTcp => {
+                refused("the protocol shows one: --protocol nvme-tcp".to_string())
+            }
+            () if !(array.is_on() && members <= MEMBERS) => {
+                refused(format!("the scenario needs array.members of 2 to {MEMBERS}"))
+            }
+            () if args.record.is_some() => {
+                refused("with --record there is one record of several drives".to_string())
+            }
+            () => Ok(()),
+        };
+    }
+    let twice = addresses.iter().enumerate().find(|(at, one)| addresses[..*at].contains(one));
+    match () {
+        () if !array.is_on() || members != addresses.len() => refused(format!(
+            "{} are given, and the scenario has array.members={members}",
+            addresses.len()
+        )),
+        () if twice.is_some() => refused("a member is given twice".to_string()),
+        () if args.protocol == Protocol::NvmeTcp => {
+            refused("a host of members serves NBD or vhost-user".to_string())
+        }
+        () if !array.replace_after.is_zero() => {
+            refused("array.replace_after: there is no spare drive on the network".to_string())
+        }
+        () => Ok(()),
+    }
 }
 
 fn address(args: &ServeArgs) -> Result<Address, ConfigError> {
@@ -146,24 +210,19 @@ fn address(args: &ServeArgs) -> Result<Address, ConfigError> {
     }
 }
 
-/// The watch of a command line: a signal or the time ends it.
-struct Terminal {
-    ends: Option<time::Instant>,
+/// Serves engines of the model: their clock starts when they are ready.
+fn serve_model<S: Served>(
+    args: &ServeArgs,
+    (scenario, knobs): (&Scenario, Knobs),
+    machines: Vec<Machine<S>>,
+    listener: &Listener,
     sink: Option<Box<dyn Sink>>,
-}
-
-impl Watch for Terminal {
-    fn stops(&self) -> bool {
-        STOP.load(Ordering::Relaxed) || self.ends.is_some_and(|ends| time::Instant::now() >= ends)
-    }
-
-    fn tell(&mut self, line: &str) {
-        say_line(line);
-    }
-
-    fn records(&mut self, records: &Records) -> Result<(), String> {
-        self.sink.as_mut().map_or(Ok(()), |sink| sink.take(records))
-    }
+) -> Result<(), Failure> {
+    let recorded = |machine: Machine<S>| {
+        if sink.is_some() { machine.with_records() } else { machine }
+    };
+    let machines = machines.into_iter().map(recorded).collect();
+    serve(args, (scenario, knobs), machines, listener, sink, Clock::start(args.speed))
 }
 
 fn behind_nvme(args: &ServeArgs, scenario: &Scenario, drive: Drive) -> Controller {
@@ -182,39 +241,57 @@ fn options(args: &ServeArgs) -> Options {
 }
 
 /// The protocol with what it shows of the model.
-fn transport<S: Served>(
+fn transport<E: Engine>(
     args: &ServeArgs,
     scenario: &Scenario,
-    machines: &mut [Machine<S>],
+    engines: &mut [E],
     listener: &Listener,
 ) -> Transport {
-    let drives = machines.len() as u32;
-    let machine = &mut machines[0];
-    match args.protocol {
-        Protocol::Nbd => Transport::Nbd(Export {
-            name: args.export.clone(),
-            description: described(scenario),
-            preferred: machine.page_bytes() as u32,
-        }),
-        Protocol::NvmeTcp => {
-            let drive = machine.storage().drive(0);
-            Transport::NvmeTcp(Box::new(Subsystem {
-                drives,
-                attributes: Attributes::of(drive, &scenario.drive, &scenario.gc),
-                options: options(args),
-                has_controller: machine.storage_mut().controller().is_some(),
-                address: listener.tcp(),
-            }))
+    let drives = engines.len() as u32;
+    let engine = &mut engines[0];
+    let preferred = engine.page_bytes() as u32;
+    let has_controller = engine.controller().is_some();
+    match (args.protocol, engine.drive(0)) {
+        (Protocol::NvmeTcp, Some(drive)) => Transport::NvmeTcp(Box::new(Subsystem {
+            drives,
+            attributes: Attributes::of(drive, &scenario.drive, &scenario.gc),
+            options: options(args),
+            has_controller,
+            address: listener.tcp(),
+        })),
+        (Protocol::VhostUser, _) => {
+            Transport::VhostUser(Block { name: args.export.clone(), preferred })
         }
-        Protocol::VhostUser => Transport::VhostUser(Block {
+        // A host of members is no NVMe subsystem, and was refused as one.
+        (Protocol::Nbd | Protocol::NvmeTcp, _) => Transport::Nbd(Export {
             name: args.export.clone(),
-            preferred: machine.page_bytes() as u32,
+            description: described(args, scenario),
+            preferred,
         }),
     }
 }
 
-fn described(scenario: &Scenario) -> String {
-    format!("{}, a model of {}", scenario.name, scenario.device.name)
+fn described(args: &ServeArgs, scenario: &Scenario) -> String {
+    match args.members.as_ref().map_or(0, Vec::len) {
+        0 => format!("{}, a model of {}", scenario.name, scenario.device.name),
+        members => format!("{}, an array of {members} drives elsewhere", scenario.name),
+    }
+}
+
+/// A socket of systemd's, if the protocol goes by it.
+fn checked(args: &ServeArgs, given: Listener) -> Result<Listener, ConfigError> {
+    let refused = |why: &str| Err(ConfigError::new(format!("LISTEN_FDS: {why}")));
+    match (args.protocol, given.tcp()) {
+        _ if args.socket.is_some() || args.listen.is_some() => {
+            refused("the socket is systemd's: neither --socket nor --listen goes with it")
+        }
+        (Protocol::NvmeTcp, None) => refused("NVMe/TCP goes by TCP, and it is no socket of TCP"),
+        (Protocol::VhostUser, Some(_)) => refused("vhost-user goes by a socket in the file system"),
+        (_, Some(address)) if !address.ip().is_loopback() && !args.remote => {
+            refused("other machines reach it: add --remote if that is meant")
+        }
+        _ => Ok(given),
+    }
 }
 
 /// How a client connects.
@@ -231,18 +308,15 @@ fn place(args: &ServeArgs, listener: &Listener) -> String {
     }
 }
 
-fn serve<S: Served>(
+fn serve<E: Engine>(
     args: &ServeArgs,
-    scenario: &Scenario,
-    machines: Vec<Machine<S>>,
+    (scenario, knobs): (&Scenario, Knobs),
+    mut engines: Vec<E>,
     listener: &Listener,
     sink: Option<Box<dyn Sink>>,
+    clock: Clock,
 ) -> Result<(), Failure> {
-    let recorded = |machine: Machine<S>| {
-        if sink.is_some() { machine.with_records() } else { machine }
-    };
-    let mut machines: Vec<Machine<S>> = machines.into_iter().map(recorded).collect();
-    let transport = transport(args, scenario, &mut machines, listener);
+    let transport = transport(args, scenario, &mut engines, listener);
     let of = |time: Duration| time::Duration::from_nanos(time.as_ns());
     let limits = Limits {
         connections: args.connections as usize,
@@ -252,8 +326,8 @@ fn serve<S: Served>(
     };
     let ready = format!(
         "serving {} ({} bytes) at {}\n",
-        described(scenario),
-        bytes(&machines),
+        described(args, scenario),
+        bytes(&engines),
         place(args, listener)
     );
     match args.json {
@@ -263,109 +337,17 @@ fn serve<S: Served>(
     tell_service_manager();
     let lasts = args.lasts.filter(|lasts| lasts.as_ns() > 0);
     let ends = lasts.and_then(|lasts| time::Instant::now().checked_add(of(lasts)));
-    let mut watch = Terminal { ends, sink };
-    let clock = Clock::start(args.speed);
-    let server = Server::new(machines, clock, listener, transport, limits);
+    let (orders, _control) = beside(args)?;
+    let mut watch = Terminal { ends, sink, orders, knobs };
+    let server = Server::new(engines, clock, listener, transport, limits);
     let mut server = server.map_err(|error| Failure::Work(format!("cannot serve: {error}")))?;
     let served = server.serve(&mut watch);
     let finished = watch.sink.as_mut().map_or(Ok(()), |sink| sink.finish());
     let tally = served.map_err(Failure::Work)?;
-    let report = report(args, scenario, &tally, server.machines());
+    let report = report(args, scenario, &tally, server.engines());
     match args.json {
         true => print(&(indented(&report) + "\n"))?,
-        false => print(&in_words(&tally, server.machines()))?,
+        false => print(&in_words(&tally, server.engines()))?,
     }
     finished.map_err(Failure::Work)
-}
-
-/// Readiness for systemd, where it asks: `Type=notify`.
-fn tell_service_manager() {
-    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else { return };
-    if let Ok(socket) = std::os::unix::net::UnixDatagram::unbound() {
-        // It asked to be told; if it cannot be, it notices itself.
-        let _ = socket.send_to(b"READY=1", path);
-    }
-}
-
-fn report<S: Served>(
-    args: &ServeArgs,
-    scenario: &Scenario,
-    tally: &Tally,
-    machines: &[Machine<S>],
-) -> Value {
-    let drives = machines.iter().flat_map(|machine| {
-        (0..machine.storage().drives()).map(|number| machine.storage().drive(number))
-    });
-    let operations: u64 = drives.map(|drive| drive.flash().operations().total()).sum();
-    json!({
-        "schema": "manx-serve-1",
-        "scenario": scenario.name,
-        "policy": args.policy,
-        "device": scenario.device.name,
-        "bytes": bytes(machines),
-        "speed": args.speed.factor(),
-        "wall_s": tally.wall_ns as f64 / 1e9,
-        "model_s": tally.span.as_s_f64(),
-        "requests": tally.requests(),
-        "errors": tally.errors,
-        "connections": tally.connections,
-        "refused_connections": tally.refused,
-        "faulty_connections": tally.faults,
-        "read": tally.read.summary(tally.span),
-        "write": tally.write.summary(tally.span),
-        "trim": tally.trim.count_summary(),
-        "flush": tally.flush.count_summary(),
-        "lateness_us": lateness(&tally.lateness),
-        "flash_operations": operations,
-        "content_bytes": content_bytes(machines),
-        "store": store::report(machines),
-    })
-}
-
-fn lateness(histogram: &Histogram) -> Value {
-    let Percentiles { p50, p99, p99_9, p99_99, .. } = Percentiles::of(histogram);
-    let max = histogram.max().map(Duration::as_us_f64);
-    json!({ "p50": p50.us, "p99": p99.us, "p99_9": p99_9.us, "p99_99": p99_99.us, "max": max })
-}
-
-/// Bytes that are served.
-fn bytes<S: Storage>(machines: &[Machine<S>]) -> u64 {
-    machines.iter().map(Machine::size).sum()
-}
-
-/// Bytes of memory for what clients wrote.
-fn content_bytes<S: Storage>(machines: &[Machine<S>]) -> u64 {
-    machines.iter().map(|machine| machine.content().memory_bytes()).sum()
-}
-
-fn in_words<S: Storage>(tally: &Tally, machines: &[Machine<S>]) -> String {
-    let mut text = String::new();
-    let shown = |us: Option<f64>| us.map_or("-".to_string(), |us| format!("{us:.1}"));
-    let mut line = |name: &str, histogram: &Histogram| {
-        let Percentiles { p50, p99, p99_9, .. } = Percentiles::of(histogram);
-        let max = histogram.max().map(Duration::as_us_f64);
-        let [p50, p99, p99_9, max] = [p50.us, p99.us, p99_9.us, max].map(shown);
-        let count = histogram.count();
-        text += &format!("{name:<10} {count:>10} {p50:>10} {p99:>10} {p99_9:>10} {max:>10}\n");
-    };
-    line("reads", &tally.read.histogram);
-    line("writes", &tally.write.histogram);
-    line("trims", &tally.trim.histogram);
-    line("flushes", &tally.flush.histogram);
-    line("lateness", &tally.lateness);
-    let head = format!(
-        "{:<10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
-        "us", "count", "p50", "p99", "p99.9", "max"
-    );
-    let Tally { connections, refused, faults, errors, span, wall_ns, .. } = tally;
-    format!(
-        "{head}{text}{} requests, {errors} errors, {connections} connections ({refused} refused, \
-         {faults} faulty), {:.3} s of the model in {:.3} s, {} bytes of content\n\
-         lateness: from the model's completion to the socket, in wall time; the others are the \
-         model's own time\n",
-        tally.requests(),
-        span.as_s_f64(),
-        *wall_ns as f64 / 1e9,
-        content_bytes(machines),
-    )
 }

@@ -9,7 +9,7 @@ use manx_core::ftl::FtlKind;
 use manx_lab::cache::Cache;
 use manx_lab::json::indented;
 use manx_lab::storage::{restored, settings, state};
-use manx_serve::{Head, Inspected, Lost, Machine, Served, Store, StoreError, Woken, inspect};
+use manx_serve::{Engine, Head, Inspected, Lost, Machine, Store, StoreError, Woken, inspect};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -98,8 +98,8 @@ fn tell(lost: &Lost) {
 }
 
 /// The stores of machines at the end of a server.
-pub fn report<S: Served>(machines: &[Machine<S>]) -> Value {
-    let store = machines.first().and_then(Machine::store);
+pub fn report<E: Engine>(engines: &[E]) -> Value {
+    let store = engines.first().and_then(Engine::store);
     store.map_or(
         Value::Null,
         |store| json!({ "generation": store.head().generation, "read_only": store.is_broken() }),

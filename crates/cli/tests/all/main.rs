@@ -21,6 +21,7 @@ mod robust;
 mod schema;
 mod screens;
 mod serve;
+mod serve_beside;
 mod serve_guest;
 mod serve_nvme;
 mod serve_store;

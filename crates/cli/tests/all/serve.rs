@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// A server under test, and its socket.
-struct Served {
+pub struct Served {
     child: Child,
-    socket: PathBuf,
+    pub socket: PathBuf,
 }
 
 impl Served {
-    fn start(name: &str, args: &[&str]) -> Self {
+    pub fn start(name: &str, args: &[&str]) -> Self {
         let socket = std::env::temp_dir().join(format!("manx-{}-{name}", std::process::id()));
         let mut child = Command::new(env!("CARGO_BIN_EXE_manx"))
             .args(["serve", "quick", "--no-cache", "--json", "--socket"])
@@ -35,16 +35,16 @@ impl Served {
         Self { child, socket }
     }
 
-    fn uri(&self) -> String {
+    pub fn uri(&self) -> String {
         format!("nbd+unix:///?socket={}", self.socket.display())
     }
 
-    fn client(&self) -> Client {
+    pub fn client(&self) -> Client {
         Client::new(UnixStream::connect(&self.socket).unwrap())
     }
 
     /// Ends it as Ctrl-C does; its report.
-    fn end(mut self) -> Value {
+    pub fn end(mut self) -> Value {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
         let mut report = String::new();
@@ -63,9 +63,9 @@ impl Drop for Served {
 }
 
 /// A client with simple replies, one request at a time.
-struct Client {
+pub struct Client {
     stream: UnixStream,
-    size: u64,
+    pub size: u64,
 }
 
 impl Client {
@@ -81,7 +81,7 @@ impl Client {
         Self { stream, size: u64::from_be_bytes(export[..8].try_into().unwrap()) }
     }
 
-    fn ask(&mut self, command: u16, offset: u64, length: u32, data: &[u8]) -> (u32, Vec<u8>) {
+    pub fn ask(&mut self, command: u16, offset: u64, length: u32, data: &[u8]) -> (u32, Vec<u8>) {
         let mut request = 0x25609513u32.to_be_bytes().to_vec();
         request.extend_from_slice(&[0, 0]);
         request.extend_from_slice(&command.to_be_bytes());
@@ -165,6 +165,23 @@ fn peers_that_are_hostile_or_silent_do_not_keep_others_from_being_served() {
 }
 
 #[test]
+fn two_thousand_connections_are_too_many_and_those_that_are_in_are_served() {
+    let served = Served::start("many", &["--connections", "300"]);
+    let mut good = served.client();
+    // As many as this process may have open, time and again, and none says anything.
+    for round in 0..4u8 {
+        let connect = |_| UnixStream::connect(&served.socket).ok();
+        let many: Vec<UnixStream> = (0..500).filter_map(connect).collect();
+        assert_eq!(many.len(), 500, "the kernel takes them");
+        assert_eq!(good.ask(1, 0, 512, &[round; 512]).0, 0);
+        assert_eq!(good.ask(0, 0, 512, &[]), (0, vec![round; 512]));
+    }
+    let report = served.end();
+    let count = |path| report.pointer(path).and_then(Value::as_u64).unwrap();
+    assert!(count("/connections") > 2_000 && count("/refused_connections") > 500, "{report}");
+}
+
+#[test]
 fn what_was_recorded_is_a_trace_for_other_policies() {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("served.parquet");
     let path = file.to_str().unwrap();
@@ -174,11 +191,47 @@ fn what_was_recorded_is_a_trace_for_other_policies() {
         assert_eq!(client.ask(1, at * 8192, 4096, &[3; 4096]).0, 0);
         assert_eq!(client.ask(0, at * 8192, 4096, &[]).0, 0);
     }
-    served.end();
+    let report = served.end();
     let output = manx(&["run", "quick", "--trace", path, "--json", "--no-cache"]);
     let result: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let run = &result["runs"][0];
     assert_eq!((&run["read"]["count"], &run["write"]["count"]), (&64.into(), &64.into()));
+    // From the same state the same requests take the same time, to the nanosecond.
+    for kind in ["read", "write"] {
+        for figure in ["mean_us", "stddev_us", "p50_us", "p90_us", "max_us"] {
+            assert_eq!(report[kind][figure], run[kind][figure], "{kind} {figure}");
+        }
+    }
+}
+
+#[test]
+fn systemd_hands_over_the_socket() {
+    let path = std::env::temp_dir().join(format!("manx-{}-given", std::process::id()));
+    let script = "import os, socket, sys\n\
+        s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()\n\
+        os.dup2(s.fileno(), 3) if s.fileno() != 3 else os.set_inheritable(3, True)\n\
+        os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1')\n\
+        os.execv(sys.argv[2], [sys.argv[2], 'serve', 'quick', '--json', '--for', '20s'] + sys.argv[3:])";
+    let manx = env!("CARGO_BIN_EXE_manx");
+    let mut command = Command::new("python3");
+    command.args(["-c", script]).arg(&path).arg(manx).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else {
+        return println!("SKIPPED: python3 is not installed");
+    };
+    let stream = (0..2_000).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        UnixStream::connect(&path).ok()
+    });
+    // The socket holds the client until the server is ready.
+    let mut client = Client::new(stream.expect("systemd's part listens"));
+    assert_eq!(client.ask(1, 0, 512, &[9; 512]).0, 0);
+    assert_eq!(client.ask(0, 0, 512, &[]), (0, vec![9; 512]));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(child.wait().unwrap().success());
+    assert!(path.exists(), "the socket is systemd's");
+    std::fs::remove_file(path).unwrap();
+    assert_refused(&["serve", "quick"], &["--socket"]);
 }
 
 #[test]
@@ -301,6 +354,11 @@ fn qemu_and_fio_find_no_mismatch() {
             true => drop(program("fio", &job)),
             false => println!("SKIPPED: fio has no NBD engine"),
         }
+    }
+    // Four jobs at once, each over its own part and its own connection.
+    let jobs = ["--numjobs=4", "--offset_increment=16M", "--thread", "--trim_verify_zero=0"];
+    if program("fio", &["--enghelp"]).is_some_and(|engines| engines.contains("nbd")) {
+        program("fio", &[&job[..], &jobs].concat());
     }
     let report = served.end();
     assert_eq!(report["errors"], 0, "{report}");

@@ -66,9 +66,12 @@ pub struct Claim {
 const CSS: &str = include_str!("page.css");
 const JS: &str = include_str!("page.js");
 const BEFORE_JS: &str = include_str!("before.js");
-const UPLOT_CSS: &str = include_str!("../../vendor/uplot/uPlot.min.css");
-const UPLOT_JS: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
-const UPLOT_LICENSE: &str = include_str!("../../vendor/uplot/LICENSE");
+/// The style of uPlot.
+pub const UPLOT_CSS: &str = include_str!("../../vendor/uplot/uPlot.min.css");
+/// uPlot.
+pub const UPLOT_JS: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
+/// The licence of both.
+pub const UPLOT_LICENSE: &str = include_str!("../../vendor/uplot/LICENSE");
 
 impl Page<'_> {
     /// The page.

@@ -13,7 +13,7 @@ use zerocopy::IntoBytes;
 pub(super) const OPCODE: u8 = 0x7f;
 
 /// Types.
-mod kind {
+pub(super) mod kind {
     pub const PROPERTY_SET: u8 = 0x00;
     pub const CONNECT: u8 = 0x01;
     pub const PROPERTY_GET: u8 = 0x04;
@@ -21,7 +21,7 @@ mod kind {
 }
 
 /// Properties by their offsets.
-mod property {
+pub(super) mod property {
     pub const CAPABILITIES: u32 = 0x00;
     pub const VERSION: u32 = 0x08;
     pub const CONFIGURATION: u32 = 0x14;
@@ -37,11 +37,11 @@ const INVALID_HOST: StatusField = StatusField::new(1, 0x84, true);
 const SHUTDOWN: u32 = 0b11 << 14;
 const SHUTDOWN_COMPLETE: u64 = 0b10 << 2;
 /// CATTR of Connect: no flow control of the submission queue.
-const NO_FLOW: u8 = 1 << 2;
+pub(super) const NO_FLOW: u8 = 1 << 2;
 /// Bytes of Connect's data.
-const CONNECT_DATA: usize = 1024;
+pub(super) const CONNECT_DATA: usize = 1024;
 /// The controller's identifier where the target is to choose one.
-const DYNAMIC: u16 = 0xffff;
+pub(super) const DYNAMIC: u16 = 0xffff;
 
 type Answer = Result<u64, (StatusField, u64)>;
 

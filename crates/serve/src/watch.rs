@@ -1,0 +1,61 @@
+//! The watch over a server, and the bounds that it is given.
+
+use crate::control::{Asked, Change};
+use manx_core::host::Records;
+use serde_json::Value;
+use std::time;
+
+/// Bounds of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once; more are closed as they come.
+    pub connections: usize,
+    /// Seconds for a client's negotiation.
+    pub negotiation_s: u64,
+    /// Bytes that all connections hold together.
+    pub memory: u64,
+    /// Wall time in which a server that has just worked looks for more without sleeping.
+    pub spin: time::Duration,
+    /// Lateness that is told at once.
+    pub late: time::Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 64,
+            negotiation_s: 10,
+            memory: 256 << 20,
+            spin: time::Duration::from_micros(100),
+            late: time::Duration::from_millis(10),
+        }
+    }
+}
+
+/// The watch over a server: it hears what happens, and says when the server is to end.
+pub trait Watch {
+    /// The server is to end.
+    fn stops(&self) -> bool;
+    /// Something to tell, in a line.
+    fn tell(&mut self, line: &str);
+    /// Records of commands, where they are kept.
+    fn records(&mut self, records: &Records) -> Result<(), String>;
+    /// Somebody may give orders.
+    fn is_asked(&self) -> bool {
+        false
+    }
+    /// The next order.
+    fn asked(&mut self) -> Option<Asked> {
+        None
+    }
+    /// Settings with those changes, if they can be; they are in force afterwards.
+    fn changed(&mut self, _sets: &[String]) -> Result<Change, String> {
+        Err("nothing can be changed".to_string())
+    }
+    /// The changes are not in force after all.
+    fn refused(&mut self) {}
+    /// Settings that may change, as they are.
+    fn settings(&self) -> Value {
+        Value::Null
+    }
+}
