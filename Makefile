@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-soak bench book dist deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-soak bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -11,6 +11,7 @@ help:
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
+	@echo "make wheel   the Python package in target/wheels, tried with every Python that is there"
 	@echo "make bench   the benches: requests per CPU second (leave the machine alone meanwhile)"
 	@echo "make book    docs/ as a book, into target/book (needs mdBook: cargo install mdbook)"
 	@echo "make deps    only install what is missing"
@@ -47,6 +48,10 @@ fuzz: deps
 dist: deps
 	dist/build $(or $(ARCH),x86_64)
 	dist/check target/dist/manx-ssd-*-$$(uname -m)-linux
+
+# The Python package, tried in fresh environments.
+wheel: deps
+	dist/wheel
 
 bench: deps
 	$(CARGO) bench
@@ -105,8 +110,9 @@ deps-browser:
 
 # A virtual environment of the tests, so that nothing of the system's Python is touched.
 VENV = target/test-venv
-VENV_MODULES = codespell_lib, duckdb, playwright, perfetto.protos.perfetto.trace.perfetto_trace_pb2
-VENV_PACKAGES = 'codespell>=2.3,<3' 'duckdb>=1.1,<2' 'playwright>=1.50,<2' 'perfetto>=0.12,<1' 'protobuf<7'
+VENV_MODULES = codespell_lib, distributed, duckdb, ipykernel, mypy, nbclient, numpy, perfetto.protos.perfetto.trace.perfetto_trace_pb2, playwright, polars, pytest
+VENV_PACKAGES = 'codespell>=2.3,<3' 'distributed>=2025' 'duckdb>=1.1,<3' 'ipykernel>=6,<8' 'mypy>=1.15,<3' 'nbclient>=0.10,<1' 'numpy>=2,<3' \
+	'perfetto>=0.12,<1' 'playwright>=1.50,<2' 'polars>=1.20,<3' 'protobuf<7' 'pytest>=8,<10'
 
 deps-python:
 	@if $(VENV)/bin/python -c 'import $(VENV_MODULES)' >/dev/null 2>&1; then exit 0; fi; \
@@ -114,5 +120,5 @@ deps-python:
 		$(call debian,python3-venv,the tests in Python will be skipped,0); \
 	fi; \
 	echo "making $(VENV)"; \
-	{ python3 -m venv $(VENV) && $(VENV)/bin/pip install -q $(VENV_PACKAGES); } || \
+	{ python3 -m venv $(VENV) && $(VENV)/bin/python -m pip install -q $(VENV_PACKAGES); } || \
 	echo "$(VENV) could not be made: the tests in Python will be skipped"

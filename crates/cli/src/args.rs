@@ -31,12 +31,10 @@ pub use workload::{FitArgs, FromFioArgs, WorkloadCommand};
 use crate::screen::Screen;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use manx_core::config::{ConfigError, Override, split_parameter};
+use manx_core::config::{ConfigError, Override};
 use manx_core::units::{Duration, QuantityError};
-use manx_lab::load::read_workload;
+use manx_lab::ask::Named;
 use std::path::PathBuf;
-pub(crate) use trace::quoted;
-use trace::{said, trace_overrides};
 
 /// `--version`; `-V` has the first line alone.
 pub const VERSION: &str = concat!(
@@ -255,45 +253,16 @@ impl SharedArgs {
     /// Every option that changes a scenario, as overrides: the named options first, `--set` over
     /// them.
     pub fn overrides(&self) -> Result<Vec<Override>, ConfigError> {
-        let mut overrides = Vec::new();
-        if let Some(workload) = &self.workload {
-            let (name, parameter) = split_parameter(workload);
-            let said = format!("--workload {workload}");
-            overrides.push(Override::workload(read_workload(name)?, parameter, said));
-        }
-        if let Some(trace) = &self.trace {
-            overrides.extend(trace_overrides(&trace.to_string_lossy()));
-        }
-        let mut named = vec![("--device", "device.name", self.device.as_deref().map(quoted))];
-        if self.trace.is_some() {
-            named.extend(self.reading.keys().into_iter().chain(self.replay.keys()));
-        } else if let Some((option, ..)) = self
-            .reading
-            .keys()
-            .into_iter()
-            .chain(self.replay.keys())
-            .find(|(_, _, value)| value.is_some())
-        {
-            return Err(ConfigError::new(format!(
-                "{option} says how a trace is read or replayed: it needs --trace FILE"
-            )));
-        }
-        overrides.extend(said(named));
-        if self.attribution {
-            overrides.push(Override::new("measure.attribution", "true", "--attribution"));
-        }
-        if let Some(trace) = &self.trace {
-            let keys = self.keys.sets.iter().filter_map(|set| Some(set.split_once('=')?.0.trim()));
-            let names_one = ["workload.trace.file", "workload.jobs.0.trace.file"];
-            if let Some(key) = keys.into_iter().find(|key| names_one.contains(key)) {
-                let trace = trace.display();
-                return Err(ConfigError::new(format!(
-                    "--trace {trace} and --set {key} both name a trace: give one of them"
-                )));
-            }
-        }
-        overrides.extend(self.keys.overrides()?);
-        Ok(overrides)
+        let trace = self.trace.as_ref().map(|trace| trace.to_string_lossy());
+        let replay = self.reading.keys().into_iter().chain(self.replay.keys()).collect();
+        let named = Named {
+            device: self.device.as_deref(),
+            workload: self.workload.as_deref(),
+            trace: trace.as_deref(),
+            replay,
+            attribution: self.attribution,
+        };
+        named.overrides(self.keys.overrides()?)
     }
 }
 

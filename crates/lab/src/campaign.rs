@@ -300,6 +300,15 @@ fn end_last_line(file: &mut File) -> std::io::Result<()> {
     if last != [b'\n'] { file.write_all(b"\n") } else { Ok(()) }
 }
 
+/// The key of a point's result, in hexadecimal: of everything that determines it, the program
+/// included. Where it is known, the run need not be done again.
+///
+/// # Errors
+/// A trace cannot be read, or a policy is the program's own, which no text tells from another one.
+pub fn key((policy, scenario): &Point, verify: bool) -> Result<String, RunError> {
+    Ok(Keys::default().of_result(policy, scenario, verify)?.to_string())
+}
+
 impl Keys {
     /// The key of a result: of everything that determines it.
     fn of_result(
@@ -308,6 +317,13 @@ impl Keys {
         scenario: &Scenario,
         verify: bool,
     ) -> Result<Key, RunError> {
+        let brought = [scenario.gc.brought.name(), scenario.array.brought.name()];
+        if let Some(name) = brought.into_iter().flatten().next() {
+            return Err(RunError::Beside(format!(
+                "{policy}: {name} is a policy of the program's own: what it does is in no file, so \
+                 that no journal can tell a run with it from another one"
+            )));
+        }
         self.of_all(
             scenario,
             &serde_json::json!({ "policy": policy, "scenario": scenario, "verify": verify }),

@@ -1,8 +1,8 @@
 //! The laboratory around the model: files, runs, comparisons, reports. What the core may not do
 //! (clocks, threads, I/O) is done here.
 //!
-//! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side
-//! by side, [`run`] one of them, from a state that `prepare` makes or finds in the [`cache`];
+//! Reading order: [`ask`] is the door; [`load`] and [`open`] bring scenarios and traces in;
+//! [`compare`] runs them side by side, [`run`] one of them, from a state that `prepare` makes or finds in the [`cache`];
 //! [`table`] and [`json`] print, under a head of [`about`]. [`campaign`] is many runs that can be
 //! interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them. [`experiment`] is
 //! papers' claims and the runs that check them, [`explain`] a tail in words. [`trace_info`]
@@ -16,6 +16,7 @@
 
 pub mod about;
 pub mod act_log;
+pub mod ask;
 pub mod cache;
 pub mod campaign;
 pub mod compare;

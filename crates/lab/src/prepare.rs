@@ -11,6 +11,7 @@ use crate::machine::Stopwatch;
 use crate::open::files_of;
 use crate::overwrite::WorkloadPages;
 use crate::run::RunError;
+use crate::stamp;
 use manx_core::array::member_seed;
 use manx_core::config::Scenario;
 use manx_core::drive::precondition::{Preconditioned, precondition};
@@ -125,7 +126,9 @@ impl States {
     ) -> Result<Prepared, RunError> {
         // Snapshots are of page maps only.
         let kept = scenario.precondition.state != PreconditionState::Empty
-            && scenario.ftl.kind == FtlKind::Page;
+            && scenario.ftl.kind == FtlKind::Page
+            // Its name does not tell a program's own policy from another one.
+            && scenario.gc.brought.name().is_none();
         let cache = self.cache.as_ref().filter(|_| kept);
         if let Some(state) = cache.and_then(|cache| load(cache, key, scenario)) {
             return Ok(state);
@@ -270,6 +273,9 @@ impl Keys {
             // Blocks that are bad from the start, and whether a reserve is kept for failures.
             all["faults"] = json!([scenario.faults.factory_bad, scenario.faults.fails()]);
         }
+        if scenario.gc.brought.name().is_some() {
+            all["brought"] = json!(scenario.gc.brought.identity());
+        }
         if overwrites_as_workload(scenario) {
             all["workload"] = json!(scenario.workload);
             let traces = scenario.workload.jobs.iter().filter_map(|job| job.trace.as_ref());
@@ -307,7 +313,7 @@ impl Keys {
 /// The hash of the running program; `None` where it cannot be read.
 fn program() -> Option<&'static str> {
     static HASH: OnceLock<Option<String>> = OnceLock::new();
-    HASH.get_or_init(|| hash_file(&std::env::current_exe().ok()?).ok()).as_deref()
+    HASH.get_or_init(|| hash_file(&stamp::file()?).ok()).as_deref()
 }
 
 fn hash_file(path: &Path) -> std::io::Result<String> {

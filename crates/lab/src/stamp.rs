@@ -5,6 +5,7 @@
 //! when it begins.
 
 use manx_core::stats::{Program, SCHEMA_VERSION};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 static COMMIT: OnceLock<&'static str> = OnceLock::new();
@@ -14,6 +15,19 @@ pub fn set_commit(commit: &'static str) {
     if !commit.is_empty() {
         let _ = COMMIT.set(commit);
     }
+}
+
+static FILE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Tells which file on the disk this program is, where it is not the executable of the process: a
+/// library that another program has loaded. The first to tell it is believed.
+pub fn set_file(file: PathBuf) {
+    let _ = FILE.set(file);
+}
+
+/// The file that this program is: its content tells it from every other one.
+pub(crate) fn file() -> Option<PathBuf> {
+    FILE.get().cloned().or_else(|| std::env::current_exe().ok())
 }
 
 /// This program.

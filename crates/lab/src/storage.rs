@@ -26,19 +26,36 @@ pub fn ready(
     cache: Option<&Cache>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<Ready>, RunError> {
-    if let Some(why) = refusal(&Need::of(scenario, true)) {
+    storage((scenario, true), cache, progress)
+}
+
+/// [`ready`] without content: pages carry no versions, commands no payload.
+pub fn measuring(
+    scenario: &Scenario,
+    cache: Option<&Cache>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Ready>, RunError> {
+    storage((scenario, false), cache, progress)
+}
+
+fn storage(
+    (scenario, with_content): (&Scenario, bool),
+    cache: Option<&Cache>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Ready>, RunError> {
+    if let Some(why) = refusal(&Need::of(scenario, with_content)) {
         return Err(RunError::Memory(why));
     }
     let keys = Keys::default().of_drives(scenario)?;
     let states = States::new(&keys, cache.cloned());
     if !scenario.array.is_on() {
         let Prepared { map, whole, .. } = states.take(&keys[0], scenario, progress)?;
-        let drive = || Ready::Drive(Box::new(scenario.drive_config().build(map, true)));
+        let drive = || Ready::Drive(Box::new(scenario.drive_config().build(map, with_content)));
         return Ok(whole.then(drive));
     }
     let mut is_whole = true;
     let mut taken = |prepared: &Prepared| is_whole &= prepared.whole;
-    let array = array(scenario, &keys, (&states, true), progress, &mut taken)?;
+    let array = array(scenario, &keys, (&states, with_content), progress, &mut taken)?;
     Ok(is_whole.then(|| Ready::Array(Box::new(array))))
 }
 

@@ -227,7 +227,8 @@ fn write_slices(trace: &mut Trace, track: Track, slices: &mut [&Slice], layout: 
     }
 }
 
-fn name_of(slice: &Slice) -> &'static str {
+/// Name of a slice: what the die or the channel did.
+pub fn name_of(slice: &Slice) -> &'static str {
     // An erase is about a block, a program about a page.
     let is_program = slice.page.is_some();
     match (slice.act, slice.gc) {

@@ -125,6 +125,36 @@ impl Histogram {
         self.sum
     }
 
+    /// The sum of the squares of all latencies (ns^2), exactly where it fits.
+    pub fn sum_of_squares(&self) -> u128 {
+        self.sum_of_squares
+    }
+
+    /// The histogram of which these are the buckets and the sums; `None` where they are none of
+    /// one histogram.
+    pub fn restored(
+        buckets: impl Iterator<Item = Bucket>,
+        sum: u128,
+        sum_of_squares: u128,
+    ) -> Option<Self> {
+        let mut histogram = Self { sum, sum_of_squares, ..Self::default() };
+        let (mut last, mut least, mut most) = (None, 0u128, 0u128);
+        for bucket in buckets {
+            let Bucket { count, min, max } = bucket;
+            let index = index_of::<SUB_BITS>(min);
+            let is_one = count > 0 && min <= max && index_of::<SUB_BITS>(max) == index;
+            if !is_one || (count == 1 && min != max) || last.is_some_and(|last| last >= index) {
+                return None;
+            }
+            last = Some(index);
+            histogram.add_beyond_buckets(index, bucket);
+            histogram.count = histogram.count.checked_add(count)?;
+            least = least.checked_add(u128::from(min) * u128::from(count))?;
+            most = most.checked_add(u128::from(max) * u128::from(count))?;
+        }
+        (least..=most).contains(&sum).then_some(histogram)
+    }
+
     /// The mean, rounded to the nearest nanosecond.
     pub fn mean(&self) -> Option<Duration> {
         let count = u128::from(self.count);
@@ -193,6 +223,19 @@ mod tests {
     fn latencies() -> impl Strategy<Value = Vec<u64>> {
         let spread = (any::<u64>(), 0u32..64).prop_map(|(bits, shift)| bits >> shift);
         prop::collection::vec(prop_oneof![spread, 1_048_576u64..1_054_000], 1..300)
+    }
+
+    #[test]
+    fn a_histogram_comes_back_from_its_buckets_and_from_no_others() {
+        let histogram = of(&[0, 7, 7, 142_575, 48_892_575, 48_892_999, u64::MAX]);
+        let (sum, squares) = (histogram.sum_ns(), histogram.sum_of_squares());
+        let buckets = || histogram.buckets().copied();
+        assert_eq!(Histogram::restored(buckets(), sum, squares), Some(histogram.clone()));
+        assert_eq!(Histogram::restored(buckets().rev(), sum, squares), None);
+        assert_eq!(Histogram::restored(buckets(), sum * 2, squares), None);
+        let wide = Bucket { count: 2, min: 1, max: 1 << 40 };
+        assert_eq!(Histogram::restored([wide].into_iter(), 2, 2), None);
+        assert_eq!(Histogram::restored([].into_iter(), 0, 0), Some(of(&[])));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::whole;
 use clap::{Args as ClapArgs, Subcommand};
 use manx_core::config::{Override, nearest};
+use manx_lab::ask::{NamedKey, quoted, said, trace_overrides};
 use manx_trace::convert::{TARGETS, Target};
 use std::path::PathBuf;
 
@@ -70,7 +71,7 @@ impl TraceConvertArgs {
             "workload.trace.rate_scale",
             self.rate_scale.map(|factor| format!("{factor:?}")),
         );
-        overrides.extend(said(self.reading.keys().into_iter().chain([rate]).collect()));
+        overrides.extend(said(self.reading.keys().into_iter().chain([rate])));
         overrides
     }
 }
@@ -83,9 +84,6 @@ fn target(name: &str) -> Result<Target, String> {
         format!("expected one of {}{hint}", names())
     })
 }
-
-/// An option that is a key of `workload.trace`: the option, the key, its value as TOML.
-type TraceKey = (&'static str, &'static str, Option<String>);
 
 /// How a trace is read, and which of its requests are taken.
 #[derive(Debug, Default, ClapArgs)]
@@ -158,7 +156,7 @@ impl TraceReadingArgs {
     }
 
     /// The options given, as keys of a scenario.
-    pub fn keys(&self) -> Vec<TraceKey> {
+    pub fn keys(&self) -> Vec<NamedKey> {
         let text = |value: &Option<String>| value.as_deref().map(quoted);
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         vec![
@@ -179,7 +177,7 @@ impl TraceReadingArgs {
 
 impl TraceReplayArgs {
     /// The options given, as keys of a scenario.
-    pub fn keys(&self) -> Vec<TraceKey> {
+    pub fn keys(&self) -> Vec<NamedKey> {
         let text = |value: &Option<String>| value.as_deref().map(quoted);
         vec![
             ("--layout", "workload.trace.layout", text(&self.layout)),
@@ -200,37 +198,6 @@ fn list(items: &[String]) -> Option<String> {
     (!items.is_empty()).then(|| {
         format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
     })
-}
-
-/// A trace takes the place of the whole workload: of its jobs, its bounds, its part of the device
-/// and its warm-up.
-pub(super) fn trace_overrides(file: &str) -> Vec<Override> {
-    let said = format!("--trace {file}");
-    let keys = [
-        ("workload.jobs", "[]".to_string()),
-        ("workload.trace.file", quoted(file)),
-        ("workload.arrival", quoted("trace")),
-        ("workload.requests", "0".to_string()),
-        ("workload.time", quoted("0s")),
-        ("workload.offset", quoted("0B")),
-        ("workload.size", quoted("0B")),
-        ("measure.warmup", quoted("0s")),
-        ("measure.warmup_requests", "0".to_string()),
-    ];
-    keys.into_iter().map(|(key, value)| Override::new(key, value, said.clone())).collect()
-}
-
-/// The options that were given, as overrides.
-pub(super) fn said(keys: Vec<TraceKey>) -> impl Iterator<Item = Override> {
-    keys.into_iter().filter_map(|(option, key, value)| {
-        let value = value?;
-        Some(Override::new(key, value.clone(), format!("{option} {}", value.trim_matches('"'))))
-    })
-}
-
-/// A TOML string, so that a name such as `1` stays one.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 fn times(text: &str) -> Result<u32, String> {

@@ -1,13 +1,13 @@
 //! `manx trace convert`: a trace in another format, and what that format could not hold.
 
 use super::progress::Bar;
-use super::trace::trace_spec;
 use super::{Failure, print};
 use crate::args::TraceConvertArgs;
 use crate::say::say;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_core::config::ConfigError;
+use manx_lab::ask::trace_spec;
 use manx_lab::convert::{Conversion, ConvertError, Converted};
 use manx_trace::convert::{About, Encoder, Target, fio, text_encoder};
 use std::fmt::Write;

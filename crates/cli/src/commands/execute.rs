@@ -156,6 +156,7 @@ fn run_all(request: &RunRequest, ended: &Ended<'_>, screen: &Screen) -> Result<(
                 .requests
                 .as_deref()
                 .map(|file| (file, requests_file::make as MakeSink)),
+            watcher: None,
         },
         stop: &STOP,
         observer: &observer,

@@ -7,6 +7,7 @@ use crate::say::say_line;
 use crate::screen::Screen;
 use manx_core::config::{ConfigError, Overlaid, Override, Scenario};
 use manx_core::drive::TimelineSpec;
+use manx_lab::ask::comparison;
 use manx_lab::load::Request;
 use manx_lab::memory::timeline_refusal;
 use std::path::PathBuf;
@@ -71,30 +72,7 @@ fn power_cut(args: &RunArgs) -> Vec<Override> {
 pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<(), Failure> {
     let request = request(&args.shared)?;
     let plain = request.plain()?;
-    let policies = if args.policies.is_empty() { &plain.policies } else { &args.policies };
-    if policies.is_empty() {
-        return Err(ConfigError::new(
-            "no policy to run: name some with --policies, or in the scenario's `policies`",
-        )
-        .into());
-    }
-    // An empty name (`--policies base,,nogc`) is told as one, however often it is there.
-    if let Some(nameless) = policies.iter().find(|policy| policy.trim().is_empty()) {
-        request.under(nameless)?;
-    }
-    let twice = policies
-        .iter()
-        .enumerate()
-        .find(|(at, policy)| policies[..*at].iter().any(|p| p.trim() == policy.trim()));
-    if let Some((_, policy)) = twice {
-        let message =
-            format!("policy `{}` is named twice: each can be compared once", policy.trim());
-        return Err(ConfigError::new(message).into());
-    }
-    let runs = policies
-        .iter()
-        .map(|policy| Ok((policy.trim().to_string(), request.under(policy.trim())?)));
-    let runs = runs.collect::<Result<Vec<_>, ConfigError>>()?;
+    let runs = comparison(&request, &args.policies)?;
     let overlaid = overlaid(&request, &plain)?;
     let notes = [cost(&plain).into_iter().collect(), request.notes(&runs)].concat();
     run_all(runs, &notes, overlaid, &args.shared, args.force, screen)

@@ -4,10 +4,9 @@ use super::progress::Bar;
 use super::{Failure, print};
 use crate::args::{TraceCommand, TraceInfoArgs};
 use crate::screen::Screen;
-use manx_core::config::{ConfigError, Override};
-use manx_lab::load::Request;
+use manx_core::config::ConfigError;
+use manx_lab::ask::trace_spec;
 use manx_lab::trace_info::{details, rows, to_json, trace_info};
-use manx_trace::TraceSpec;
 use manx_trace::format::FORMATS;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -66,11 +65,4 @@ fn info(args: &TraceInfoArgs, screen: &Screen) -> Result<(), Failure> {
     // A closed stderr is no reason to stop.
     wrong.iter().for_each(|error| drop(writeln!(stderr, "error: {error}")));
     Err(last.into())
-}
-
-/// Options as a scenario's keys, so that they are checked, and refused, as there.
-pub fn trace_spec(overrides: Vec<Override>) -> Result<TraceSpec, Failure> {
-    let scenario = Request::read("quick", overrides)?.with_trace_from_here().plain()?;
-    let spec = scenario.workload.jobs.into_iter().find_map(|job| job.trace);
-    spec.ok_or_else(|| Failure::Work("the scenario `quick` has no job".to_string()))
 }

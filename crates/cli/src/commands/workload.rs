@@ -2,7 +2,6 @@
 //! trace.
 
 use super::progress::Bar;
-use super::trace::trace_spec;
 use super::{Failure, print};
 use crate::args::{FitArgs, FromFioArgs, WorkloadCommand};
 use crate::say::{say, say_line};
@@ -14,6 +13,7 @@ use manx_core::config::{
 use manx_core::host::fit::{Fit, Fitter};
 use manx_core::host::{Arrival, JobSpec};
 use manx_core::units::Bytes;
+use manx_lab::ask::trace_spec;
 use manx_lab::cache::Cache;
 use manx_lab::compare::Options;
 use manx_lab::convert::{ConvertError, write_output};

@@ -1,6 +1,8 @@
 //! The settings of an array.
 
+use super::Strategy;
 use super::layout::RaidLevel;
+use crate::sim::External;
 use crate::units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +51,9 @@ pub struct ArraySpec {
     pub chunk: Bytes,
     /// How it reads.
     pub strategy: ReadStrategy,
+    /// A strategy of the program's own in its place.
+    #[serde(skip)]
+    pub brought: External<dyn Strategy>,
     /// The length of a member's busy window, where members collect in windows (TW).
     pub window: Duration,
     /// The distance that a step of a GC run keeps from the end of its window.
@@ -83,6 +88,7 @@ impl Default for ArraySpec {
             level: RaidLevel::Raid5,
             chunk: Bytes::kib(4),
             strategy: ReadStrategy::Direct,
+            brought: External::default(),
             window: Duration::from_ms(100),
             guard: Duration::ZERO,
             window_norm: Duration::ZERO,

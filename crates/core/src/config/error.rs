@@ -1,5 +1,6 @@
 //! The one error of this boundary: where, which key, which value, what is allowed instead.
 
+use super::Invalid;
 use std::fmt;
 
 /// Why a scenario, a device table, a policy or an override cannot be used. Nothing was run.
@@ -57,6 +58,38 @@ impl ConfigError {
         Self::of(place, Problem::UnknownKey { key, nearest })
     }
 
+    /// The file that it is about, if any, and the line (from 1), if that is known.
+    pub fn file_and_line(&self) -> Option<(&str, Option<usize>)> {
+        match &self.0.place {
+            Place::File { file, line, .. } => Some((file, *line)),
+            Place::Nowhere | Place::Given(_) => None,
+        }
+    }
+
+    /// The key that it is about, if any.
+    pub fn key(&self) -> Option<&str> {
+        match &self.0.problem {
+            Problem::Message(_) => None,
+            Problem::NotAllowed { key, .. } | Problem::UnknownKey { key, .. } => Some(key),
+        }
+    }
+
+    /// The value that is not allowed, and what is.
+    pub fn value_and_allowed(&self) -> Option<(&str, &str)> {
+        match &self.0.problem {
+            Problem::NotAllowed { value, allowed, .. } => Some((value, allowed)),
+            Problem::Message(_) | Problem::UnknownKey { .. } => None,
+        }
+    }
+
+    /// The key that may have been meant in place of an unknown one.
+    pub fn nearest(&self) -> Option<&str> {
+        match &self.0.problem {
+            Problem::UnknownKey { nearest, .. } => nearest.as_deref(),
+            Problem::Message(_) | Problem::NotAllowed { .. } => None,
+        }
+    }
+
     fn of(place: Place, problem: Problem) -> Self {
         Self(Box::new(Complaint { place, problem }))
     }
@@ -98,3 +131,9 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+impl From<Invalid> for ConfigError {
+    fn from(Invalid { key, value, allowed }: Invalid) -> Self {
+        Self::not_allowed(Place::Nowhere, &key, &value, &allowed)
+    }
+}

@@ -142,6 +142,7 @@ fn leaves(table: &Table, under: &[String], see: &mut impl FnMut(&[String], &Valu
 fn array(array: &ArraySpec) -> Option<String> {
     let name = word(&array.strategy);
     array.is_on().then(|| match array.strategy {
+        _ if array.brought.name().is_some() => format!("{:?}", array.brought),
         ReadStrategy::Direct => "raid".to_string(),
         ReadStrategy::Hedged if array.hedge_after.is_zero() => name,
         ReadStrategy::Hedged => format!("{name}({})", array.hedge_after),
@@ -198,6 +199,12 @@ fn ftl(scenario: &Scenario) -> Option<Part> {
             Some(format!("{}{fifo}", ftl.placement.name()))
         }
         DataPlacement::Stream => Some("streams".to_string()),
+    };
+    let brought = scenario.gc.brought.name();
+    let placed = match (placed, brought) {
+        (placed, None) => placed,
+        (None, Some(brought)) => Some(brought.to_string()),
+        (Some(placed), Some(brought)) => Some(format!("{placed}({brought})")),
     };
     match (placed, ftl.map.is_cached()) {
         (placed, false) => placed.map(Part::from),

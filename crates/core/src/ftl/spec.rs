@@ -2,7 +2,9 @@
 //! them.
 
 use super::log::LogSpec;
+use super::victim::Chooser;
 use super::{MapSpec, Watermark};
+use crate::sim::External;
 use crate::units::{Duration, share, share_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -192,6 +194,9 @@ pub struct GcSpec {
     pub when: GcWhen,
     /// How the victim is chosen.
     pub victim: Victim,
+    /// A victim policy of the program's own in its place.
+    #[serde(skip)]
+    pub brought: External<dyn Chooser>,
     /// The blocks that are reclaimed at once.
     pub unit: VictimUnit,
     /// Collect when the free share of a reclaim pool (free pages / raw pages) falls below this, or
@@ -246,6 +251,7 @@ impl Default for GcSpec {
             mode: GcMode::Base,
             when: GcWhen::Background,
             victim: Victim::Greedy,
+            brought: External::default(),
             unit: VictimUnit::Block,
             soft: Watermark::Share(0.05),
             hard: Watermark::Share(0.02),

@@ -2,6 +2,7 @@
 //! tools of a hot path.
 
 mod divide;
+mod external;
 pub mod math;
 mod mix;
 mod prefetch;
@@ -10,6 +11,7 @@ mod slab;
 mod timers;
 
 pub use divide::Divisor;
+pub use external::External;
 pub use mix::{mix, unmix};
 pub use prefetch::prefetch;
 pub use rng::Rng;

@@ -18,7 +18,7 @@ impl Run<'_> {
         &self,
         workload: Workload,
         replays: &Replays,
-        files: &mut Files,
+        files: &mut Files<'_>,
     ) -> Result<(RunResult, Preparation), RunError> {
         let (scenario, verify) = (self.scenario, self.context.verify);
         let mut preparation = Preparation { cpu_s: 0.0, from_cache: true, trouble: None };

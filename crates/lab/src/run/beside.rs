@@ -7,8 +7,9 @@ use crate::timeline::{TimelineFile, TimelineReport};
 use manx_core::config::Scenario;
 use manx_core::drive::Storage;
 use manx_core::drive::TimelineSpec;
-use manx_core::host::{ActRecorder, Driver, Records};
+use manx_core::host::{ActRecorder, Driver, Measured, Records};
 use manx_core::stats::{ActReport, Outcome};
+use manx_core::units::Instant;
 use std::fmt;
 use std::path::Path;
 
@@ -22,10 +23,43 @@ pub struct Beside<'a> {
     pub timeline: Option<(&'a Path, TimelineSpec)>,
     /// Every request, and who can write them.
     pub requests: Option<(&'a Path, MakeSink)>,
+    /// Who is told of all in memory, without a file.
+    pub watcher: Option<&'a dyn Watcher>,
 }
 
 /// Makes a [`Sink`] that writes into a file; `true`: with the parts of latencies.
 pub type MakeSink = fn(&Path, bool) -> Result<Box<dyn Sink>, String>;
+
+/// Takes what the runs of a comparison leave, by their number, from the threads of the runs. It
+/// changes no result.
+pub trait Watcher: Sync {
+    /// Takes the requests of a run; `true`: with the parts of latencies. `None` where they are not
+    /// wanted.
+    fn requests(&self, run: usize, with_parts: bool) -> Option<Box<dyn Sink>>;
+    /// What a timeline is to hold, where one is wanted.
+    fn timeline(&self) -> Option<&TimelineSpec>;
+    /// A drive of a run has been played, or an array: what was measured, and the storage at its
+    /// end. `device` is what the drive stands for where a run has several.
+    fn played(&self, run: usize, end: &Played<'_>);
+}
+
+/// A drive, or an array, at the end of its run.
+pub struct Played<'a> {
+    /// It, with its timeline.
+    pub storage: &'a dyn Storage,
+    /// What was measured of it.
+    pub measured: &'a Measured,
+    /// The end of the run.
+    pub now: Instant,
+    /// The trace's device that it stands for, where a run has several.
+    pub device: Option<&'a str>,
+}
+
+impl fmt::Debug for dyn Watcher + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watcher")
+    }
+}
 
 /// Takes every request of a run. The lab does not know how a file of them is written.
 pub trait Sink: Send {
@@ -43,26 +77,30 @@ impl fmt::Debug for dyn Sink {
 
 /// The files of one run.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
+pub(crate) struct Files<'a> {
     act_log: Option<ActLog>,
     timeline: Option<(TimelineFile, TimelineSpec)>,
-    requests: Option<Box<dyn Sink>>,
+    requests: Vec<Box<dyn Sink>>,
+    /// Who watches, and the number of the run.
+    watcher: Option<(&'a dyn Watcher, usize)>,
 }
 
-impl Files {
-    /// Makes the files of the run of `policy`, one of `runs`.
+impl<'a> Files<'a> {
+    /// Makes the files of the run `number` of `policy`, one of `runs`.
     pub(super) fn create(
-        beside: &Beside<'_>,
-        policy: &str,
+        beside: &Beside<'a>,
+        (number, policy): (usize, &str),
         runs: usize,
         scenario: &Scenario,
     ) -> Result<Self, RunError> {
-        let mut files = Self::default();
+        let watcher = beside.watcher.map(|watcher| (watcher, number));
+        let mut files = Self { watcher, ..Self::default() };
+        let with_parts = scenario.measure.attribution;
+        let watched = beside.watcher.and_then(|watcher| watcher.requests(number, with_parts));
+        let timeline = files.timeline().is_some() || beside.timeline.is_some();
         if let Some(cut) = scenario.recovery.cut_at {
-            let asked = [
-                (beside.timeline.is_some(), "--timeline"),
-                (beside.requests.is_some(), "--requests"),
-            ];
+            let requests = watched.is_some() || beside.requests.is_some();
+            let asked = [(timeline, "--timeline"), (requests, "--requests")];
             if let Some((_, option)) = asked.into_iter().find(|(is_asked, _)| *is_asked) {
                 return Err(RunError::Beside(format!(
                     "{option}: recovery.cut_at = {cut} is not allowed with it: what was under way \
@@ -81,16 +119,17 @@ impl Files {
         }
         if let Some((base, make)) = beside.requests {
             let path = path_for(base, policy, runs, ("requests", "parquet"));
-            let sink = make(&path, scenario.measure.attribution);
-            files.requests =
-                Some(sink.map_err(|why| RunError::Beside(format!("--requests {why}")))?);
+            let sink = make(&path, with_parts);
+            files.requests.push(sink.map_err(|why| RunError::Beside(format!("--requests {why}")))?);
         }
+        files.requests.extend(watched);
         Ok(files)
     }
 
     /// Settings of the timeline that the drive is to keep.
     pub(super) fn timeline(&self) -> Option<&TimelineSpec> {
-        self.timeline.as_ref().map(|(_, spec)| spec)
+        let watched = self.watcher.and_then(|(watcher, _)| watcher.timeline());
+        self.timeline.as_ref().map(|(_, spec)| spec).or(watched)
     }
 
     pub(super) fn wants_act_log(&self) -> bool {
@@ -98,7 +137,7 @@ impl Files {
     }
 
     pub(super) fn wants_requests(&self) -> bool {
-        self.requests.is_some()
+        !self.requests.is_empty()
     }
 
     /// Writes what has come since the last time.
@@ -108,8 +147,10 @@ impl Files {
         {
             log.append(&text)?;
         }
-        if let (Some(sink), Some(records)) = (&mut self.requests, driver.take_records()) {
-            sink.take(&records).map_err(RunError::Write)?;
+        if let Some(records) = driver.take_records() {
+            for sink in &mut self.requests {
+                sink.take(&records).map_err(RunError::Write)?;
+            }
         }
         Ok(())
     }
@@ -131,12 +172,17 @@ impl Files {
         if let Some((timeline, _)) = &mut self.timeline {
             timeline.add(driver, device);
         }
+        if let Some((watcher, number)) = self.watcher {
+            let device = device.map(String::as_str);
+            let (storage, measured, now) = (driver.storage(), driver.measured(), driver.now());
+            watcher.played(number, &Played { storage, measured, now, device });
+        }
         Ok(report)
     }
 
     /// Makes the files whole; what the timeline came to.
     pub(super) fn finish(self) -> Result<Option<TimelineReport>, RunError> {
-        if let Some(mut sink) = self.requests {
+        for mut sink in self.requests {
             sink.finish().map_err(RunError::Write)?;
         }
         self.timeline.map(|(timeline, _)| timeline.finish()).transpose().map_err(RunError::Write)

@@ -21,7 +21,7 @@ impl Run<'_> {
         workload: Workload,
         prepared: Prepared,
         replays: &Replays,
-        files: &mut Files,
+        files: &mut Files<'_>,
     ) -> Result<(RunResult, Preparation), RunError> {
         let Prepared { map, about, cpu_s, from_cache, trouble, .. } = prepared;
         let preparation = Preparation { cpu_s, from_cache, trouble };
@@ -66,7 +66,12 @@ impl Run<'_> {
         Ok(self.finish(played, preparation, replays))
     }
 
-    fn driver(&self, sources: Sources, map: PageMap, files: &Files) -> Result<Driver, RunError> {
+    fn driver(
+        &self,
+        sources: Sources,
+        map: PageMap,
+        files: &Files<'_>,
+    ) -> Result<Driver, RunError> {
         let Scenario { device, measure, .. } = self.scenario;
         let cut = self.scenario.recovery.cut_at.is_some();
         let verify = self.context.verify || cut;

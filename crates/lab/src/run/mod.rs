@@ -13,7 +13,7 @@ mod play;
 mod totals;
 mod workload;
 
-pub use beside::{Beside, MakeSink, Sink};
+pub use beside::{Beside, MakeSink, Played as PlayedStorage, Sink, Watcher};
 pub use error::RunError;
 
 use crate::prepare::{About, Key, States};
@@ -116,7 +116,7 @@ impl Run<'_> {
         let (scenario, replays) = (self.scenario, Replays::default());
         let workload = self.workload(&replays)?;
         let (beside, runs) = &self.beside;
-        let mut files = Files::create(beside, self.policy, *runs, scenario)?;
+        let mut files = Files::create(beside, (self.number, self.policy), *runs, scenario)?;
         let mut progress = |done| {
             self.tell(Phase::Preconditioning, done, None, None);
             !self.stopped()

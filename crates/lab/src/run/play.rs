@@ -21,7 +21,7 @@ impl Run<'_> {
         driver: &mut Driver<S>,
         end: End,
         before: u64,
-        files: &mut Files,
+        files: &mut Files<'_>,
     ) -> Result<Outcome, RunError> {
         let (mut grown_to, mut refused) = (BACKLOG_STEP, None);
         loop {

@@ -27,6 +27,8 @@ pub mod show;
 pub mod standing;
 pub mod value;
 
+pub use columns::{Quantity, cells, quantities};
+
 use crate::run::RunError;
 use std::fmt;
 

@@ -1,5 +1,6 @@
 //! The tests of the laboratory from outside, one module each: one executable links once.
 
+mod brought;
 mod comparisons;
 mod faster_traces;
 mod fio;

@@ -86,6 +86,9 @@ pub trait Strategy: Debug + Send {
 
 /// The strategy that `spec` names.
 pub(super) fn of(spec: &ArraySpec, seed: u64) -> Box<dyn Strategy> {
+    if let Some(brought) = spec.brought.make() {
+        return brought;
+    }
     match spec.strategy {
         ReadStrategy::Direct => Box::new(direct::Direct),
         ReadStrategy::Proactive => Box::new(proactive::Proactive),

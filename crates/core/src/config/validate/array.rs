@@ -27,7 +27,10 @@ pub(super) fn all(scenario: &Scenario) -> Check {
 fn alone(array: &ArraySpec) -> Check {
     require(array.members == 1, "array.members", array.members, "1 (a drive alone) or more")?;
     let message = "needs array.members of 2 or more: a drive alone has no other to read";
-    require(array.strategy == ReadStrategy::Direct, "array.strategy", word(array.strategy), message)
+    let direct = array.strategy == ReadStrategy::Direct;
+    require(direct, "array.strategy", word(array.strategy), message)?;
+    let brought = array.brought.name();
+    require(brought.is_none(), "array.strategy", brought.unwrap_or_default(), message)
 }
 
 fn members(scenario: &Scenario) -> Check {
@@ -93,6 +96,8 @@ fn strategy(array: &ArraySpec) -> Check {
     let needs = "a level with redundancy: raid0 has nothing to compute a page from";
     let plain = matches!(array.strategy, ReadStrategy::Direct | ReadStrategy::Harmonia);
     require(redundant || plain, "array.strategy", word(array.strategy), needs)?;
+    let brought = array.brought.name();
+    require(redundant || brought.is_none(), "array.strategy", brought.unwrap_or_default(), needs)?;
     if !array.fail_at.is_zero() {
         let message = format!("a member, from 0 to {}", array.members - 1);
         require(

@@ -21,6 +21,14 @@ pub(super) fn all(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
         "it needs gc.mode = \"preemptive\": the other modes keep the host away or take no time",
     )?;
     pace(gc, ftl)?;
+    let brought = gc.brought.name();
+    require(
+        brought.is_none() || ftl.kind == FtlKind::Page,
+        "gc.victim",
+        brought.unwrap_or_default(),
+        "a victim policy of the program's own needs ftl.kind = \"page\": log blocks have rules of \
+         their own (ftl.log.victim)",
+    )?;
     require(
         !yields || gc.when == GcWhen::Background,
         "gc.when",

@@ -33,7 +33,7 @@ impl PageMap {
         let classes = Classes::new(ftl, layout.total_blocks(), logical);
         let mut map = Self {
             mapping: Mapping::new(logical, layout.total_units()),
-            blocks: Blocks::new(layout.total_blocks(), VictimPolicy::needs_ages(gc.victim)),
+            blocks: Blocks::new(layout.total_blocks(), VictimPolicy::needs_ages(gc)),
             pools: (layout.each_lane().step_by(lanes_per_pool as usize))
                 .map(|first| new_pool(first, lanes_per_pool, shared, open, ftl, &layout))
                 .collect(),
@@ -46,7 +46,7 @@ impl PageMap {
             victims_max: 1,
             relocations: vec![Relocation::new(&layout); layout.lanes as usize],
             victim: VictimPolicy::new(gc, seed),
-            keeps_order: VictimPolicy::needs_order(gc.victim),
+            keeps_order: VictimPolicy::needs_order(gc),
             by_pool: Divisor::new(lanes_per_pool),
             soft_units: 0,
             hard_units: 0,

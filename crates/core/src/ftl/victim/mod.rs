@@ -14,6 +14,16 @@ mod windowed_greedy;
 use super::{Blocks, GcSpec, PoolState, Victim};
 use crate::flash::{Block, Layout};
 use crate::sim::Rng;
+use std::fmt::Debug;
+
+/// A victim policy that a program brings along ([`GcSpec::brought`]).
+pub trait Chooser: Debug + Send + Sync {
+    /// The group block to reclaim, as of every policy here; another one is greedy's instead.
+    fn choose(&mut self, candidates: &Candidates) -> Option<u32>;
+
+    /// Another one in the same state: drives are copied.
+    fn twin(&self) -> Box<dyn Chooser>;
+}
 
 /// A pool's blocks as the policies see them.
 pub struct Candidates<'a> {
@@ -113,6 +123,17 @@ pub struct VictimPolicy {
     window: u32,
     choices: u32,
     rng: Rng,
+    brought: Option<Brought>,
+}
+
+/// A policy that came from outside.
+#[derive(Debug)]
+struct Brought(Box<dyn Chooser>);
+
+impl Clone for Brought {
+    fn clone(&self) -> Self {
+        Self(self.0.twin())
+    }
 }
 
 impl VictimPolicy {
@@ -123,17 +144,19 @@ impl VictimPolicy {
             window: spec.window,
             choices: spec.choices,
             rng: Rng::stream(seed, "victim"),
+            brought: spec.brought.make().map(Brought),
         }
     }
 
     /// True when the policy looks at the age of blocks.
-    pub fn needs_ages(kind: Victim) -> bool {
-        kind == Victim::CostBenefit
+    pub fn needs_ages(spec: &GcSpec) -> bool {
+        spec.victim == Victim::CostBenefit || spec.brought.name().is_some()
     }
 
     /// True when the policy looks at the order in which blocks were closed.
-    pub fn needs_order(kind: Victim) -> bool {
-        matches!(kind, Victim::Fifo | Victim::WindowedGreedy)
+    pub fn needs_order(spec: &GcSpec) -> bool {
+        matches!(spec.victim, Victim::Fifo | Victim::WindowedGreedy)
+            || spec.brought.name().is_some()
     }
 
     /// The group block to reclaim; `None` when nothing would be gained. Of two regions the policy
@@ -156,6 +179,9 @@ impl VictimPolicy {
 
     fn choose_among(&mut self, candidates: &Candidates) -> Option<u32> {
         let choice = match self.kind {
+            _ if self.brought.is_some() => {
+                self.brought.as_mut().and_then(|Brought(policy)| policy.choose(candidates))
+            }
             Victim::Greedy => greedy::choose(candidates),
             Victim::CostBenefit => cost_benefit::choose(candidates),
             Victim::Fifo => fifo::choose(candidates),

@@ -1,0 +1,123 @@
+"""Policies in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import manx
+import pytest
+from conftest import SMALL, stripped
+from manx.policies import Ewma, Greedy
+
+#: What tells a run's policy apart, and nothing else.
+NAMES = ("policy", "path", "axes")
+
+
+def numbers(run: manx.Result) -> dict[str, Any]:
+    told = stripped(run.to_json())["runs"][0]
+    return {key: value for key, value in told.items() if key not in NAMES}
+
+
+@pytest.mark.parametrize("under", [None, "base", "preemptive", "rain", "sepbit", "2r", "dftl",
+                                   "preemptive/t-es"])
+def test_greedy_in_python_is_the_native_one_byte_for_byte(under: str | None) -> None:
+    policy = Greedy()
+    policy.under = under
+    small = {**SMALL, **({"rain.width": 2} if under == "rain" else {})}
+    ours = manx.run("quick", policy, set=small, cache=False, attribution=True)
+    native = manx.run("quick", under, set={**small, "gc.victim": "greedy"}, cache=False,
+                      attribution=True)
+    assert numbers(ours) == numbers(native)
+    calls, seconds = ours.python_calls
+    assert calls > 0 and seconds > 0 and "Greedy" in ours.path
+
+
+class Oldest(manx.VictimPolicy):
+    """The block closed first."""
+
+    needs_order = True
+    needs_ages = True
+
+    def choose(self, blocks: Any) -> int | None:
+        first = blocks.in_closing_order
+        if first:
+            assert blocks.age(first[0]) >= 0 and blocks.units >= (blocks.valid(first[0]) or 0)
+        return first[0] if first else None
+
+
+def test_fifo_in_python_is_the_native_one_and_differs_from_greedy() -> None:
+    runs = manx.compare("quick", [Oldest(), Greedy(), "base"], set=SMALL, cache=False)
+    native = manx.run("quick", set={**SMALL, "gc.victim": "fifo"}, cache=False)
+    assert numbers(runs[0]) == numbers(native)
+    assert runs["Oldest"].flash.waf > runs["Greedy"].flash.waf == runs["base"].flash.waf
+
+
+class Direct(manx.ArrayStrategy):
+    """Every page from its own member."""
+
+    def avoids(self, now: int, member: int) -> int | None:
+        return None
+
+
+class Oldest2(manx.ArrayStrategy):
+    """MittOS: a member is avoided while its oldest read is 1.5 ms old."""
+
+    def begin(self, members: int) -> None:
+        self.reads: list[dict[int, int]] = [{} for _ in range(members)]
+
+    def submitted(self, now: int, member: int, io: int) -> None:
+        self.reads[member][io] = now
+
+    def completed(self, member: int, io: int, latency: int) -> None:
+        self.reads[member].pop(io, None)
+
+    def avoids(self, now: int, member: int) -> int | None:
+        if not self.reads[member]:
+            return None
+        age = now - next(iter(self.reads[member].values()))
+        return age if age >= 1_500_000 else None
+
+
+def test_strategies_in_python_are_the_native_ones() -> None:
+    small = {"array.members": 4, "workload.requests": 3000}
+    runs = manx.compare("quick", ["raid", Direct(), "mittos", Oldest2(), Ewma()], set=small,
+                        cache=False)
+    assert numbers(runs[0]) == numbers(runs[1])
+    assert numbers(runs[2]) == numbers(runs[3])
+    assert runs[4].read.count == runs[0].read.count and runs[4].python_calls[0] > 1500
+
+
+class Raises(manx.VictimPolicy):
+    """Fails."""
+
+    def choose(self, blocks: Any) -> int | None:
+        raise ZeroDivisionError("the policy's own")
+
+
+class Wrong(manx.VictimPolicy):
+    """Returns nonsense."""
+
+    def choose(self, blocks: Any) -> int | None:
+        return 10**9
+
+
+def test_what_a_policy_raises_is_the_callers() -> None:
+    with pytest.raises(ZeroDivisionError, match="the policy's own"):
+        manx.run("quick", Raises(), set=SMALL, cache=False)
+    with pytest.raises(ValueError, match="which is no candidate"):
+        manx.run("quick", Wrong(), set=SMALL, cache=False)
+    with pytest.raises(ZeroDivisionError):
+        manx.Drive("quick", Raises(), cache=False)
+    with pytest.raises(NotImplementedError):
+        manx.run("quick", manx.VictimPolicy(), set=SMALL, cache=False)
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    with pytest.raises(manx.InputError, match="needs ftl.kind"):
+        faster = Greedy()
+        faster.under = "faster"
+        manx.run("quick", faster, set=SMALL)
+    with pytest.raises(manx.InputError, match="2 or more"):
+        manx.run("quick", Ewma(), set=SMALL)
+    with pytest.raises(manx.InputError, match="in this process alone"):
+        manx.fleet(2, policy=Greedy(), executor=object())
