@@ -10,7 +10,7 @@ use manx_trace::TraceSpec;
 /// An option that stands for a key: what it is called, the key, its value as TOML if it was given.
 pub type NamedKey = (&'static str, &'static str, Option<String>);
 
-/// What is asked for by name.
+/// Parts of a run that are asked for by name.
 #[derive(Clone, Debug, Default)]
 pub struct Named<'a> {
     /// Another device, whole: a built-in name or the path of a table.

@@ -7,6 +7,7 @@ use crate::prepare::{Key, Keys, States};
 use crate::run::{Beside, Context, Finished, Observer, Run, RunError};
 use crate::threads::on_threads;
 use manx_core::config::Scenario;
+use manx_core::stats::{Outcome, RunResult};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -42,6 +43,24 @@ impl<'a> Options<'a> {
             observer: &|_| {},
             finished: None,
         }
+    }
+}
+
+/// Why a result shows a defect of the model, in words; `None` where it shows none.
+pub fn defect(result: &RunResult) -> Option<String> {
+    let RunResult { policy, verify, outcome, power_loss, .. } = result;
+    let broken = power_loss.map_or(0, |loss| loss.broken_promises);
+    let wrong = verify.as_ref().filter(|verify| verify.mismatches > 0);
+    match (broken, wrong) {
+        (1.., _) => Some(format!(
+            "{policy}: after the power loss {broken} pages did not hold what was promised"
+        )),
+        (0, Some(verify)) => Some(format!(
+            "{policy}: {} pages of {} checked reads were not what was written last",
+            verify.mismatches, verify.reads_checked
+        )),
+        (0, None) => (*outcome == Outcome::Stuck)
+            .then(|| format!("{policy}: requests were left that the drive never completed")),
     }
 }
 

@@ -2,14 +2,14 @@
 //! (clocks, threads, I/O) is done here.
 //!
 //! Reading order: [`ask`] is the door; [`load`] and [`open`] bring scenarios and traces in;
-//! [`compare`] runs them side by side, [`run`] one of them, from a state that `prepare` makes or finds in the [`cache`];
-//! [`table`] and [`json`] print, under a head of [`about`]. [`campaign`] is many runs that can be
-//! interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them. [`experiment`] is
-//! papers' claims and the runs that check them, [`explain`] a tail in words. [`trace_info`]
-//! measures a trace without a drive. [`convert`] writes a trace in another format. [`plan`]
-//! calculates what needs no run, [`rating`] searches for what ACT rates a drive. [`measure`] reads
-//! what real drives did, [`twin`] fits a device to it, [`from_fio`] makes workloads of fio's job
-//! files. [`torture`] lets the power fail in many small runs, [`storage`]
+//! [`compare`] runs them side by side, [`run`] one of them, from a state that `prepare` makes or
+//! finds in the [`cache`]; [`table`] and [`json`] print, under a head of [`about`]. [`campaign`] is
+//! many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of
+//! them. [`experiment`] is papers' claims and the runs that check them, [`explain`] a tail in
+//! words. [`trace_info`] measures a trace without a drive. [`convert`] writes a trace in another
+//! format. [`plan`] calculates what needs no run, [`rating`] searches for what ACT rates a drive.
+//! [`measure`] reads what real drives did, [`twin`] fits a device to it, [`from_fio`] makes
+//! workloads of fio's job files. [`torture`] lets the power fail in many small runs, [`storage`]
 //! makes a drive ready for who submits to it himself.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]

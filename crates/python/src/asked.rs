@@ -1,4 +1,4 @@
-//! What is asked for: a scenario with everything that lies over it, and the runs that it makes.
+//! A request: a scenario with everything that lies over it, and the runs that it makes.
 
 use crate::error::Trouble;
 use crate::policy::{Calls, PyChooser, PyStrategy};
@@ -20,8 +20,8 @@ pub struct Asked {
 
 #[pymethods]
 impl Asked {
-    /// `text` is the scenario itself, else `scenario` names it. `sets` are keys, values as TOML, and
-    /// how each was said.
+    /// `text` is the scenario itself, else `scenario` names it. `sets` are keys, values as TOML,
+    /// and how each was said.
     #[new]
     #[pyo3(signature = (scenario, text=None, *, sets=Vec::new(), device=None, workload=None,
         trace=None, attribution=false))]
@@ -93,6 +93,19 @@ impl Point {
         Self { policy, scenario, calls: None }
     }
 
+    /// The scenario as a file. A policy in Python cannot be in it, and the file says so.
+    pub fn written(&self) -> Result<String, String> {
+        let text = save::as_run(&self.scenario)?;
+        let Scenario { gc, array, .. } = &self.scenario;
+        Ok(match gc.brought.name().or(array.brought.name()) {
+            None => text,
+            Some(name) => format!(
+                "# Not the run of {name:?}: a policy in Python is in no file. This is the scenario \
+                 without it.\n{text}"
+            ),
+        })
+    }
+
     /// It, as the lab takes it.
     pub fn run(&self) -> (String, Scenario) {
         (self.policy.clone(), self.scenario.clone())
@@ -112,9 +125,9 @@ impl Point {
         serde_json::to_string(&self.scenario).unwrap_or_default()
     }
 
-    /// The same as a file that `manx run` takes.
+    /// It as a file that `manx run` takes.
     fn toml(&self) -> Result<String, Trouble> {
-        save::as_run(&self.scenario).map_err(Trouble::Work)
+        self.written().map_err(Trouble::Work)
     }
 
     /// SHA-256 of everything that determines the result, in hexadecimal.

@@ -88,9 +88,9 @@ struct Batched<'a> {
 }
 
 impl Batched<'_> {
+    #[inline]
     fn number(bytes: &[u8], at: usize) -> i64 {
-        let number = bytes.get(8 * at..8 * at + 8).and_then(|bytes| bytes.try_into().ok());
-        number.map_or(0, i64::from_ne_bytes)
+        bytes.as_chunks().0.get(at).map_or(0, |number| i64::from_ne_bytes(*number))
     }
 
     /// All lists are as long as each other.
@@ -148,6 +148,7 @@ impl Track {
         to: usize,
     ) -> Result<(), Trouble> {
         let all = storage.sectors();
+        self.done.reserve(to - from);
         for at in from..to {
             let (when, mut command) = batch.command(at, self.now, all)?;
             let ahead = Batched::number(batch.lba, at + AHEAD).max(0) as u64;
@@ -212,6 +213,17 @@ impl Track {
 }
 
 impl Done {
+    /// Room for so many more.
+    fn reserve(&mut self, more: usize) {
+        for column in [&mut self.id, &mut self.at_ns, &mut self.latency_ns] {
+            column.reserve(more);
+        }
+        for column in [&mut self.op, &mut self.status] {
+            column.reserve(more);
+        }
+        self.gc_blocked.reserve(more);
+    }
+
     fn table(self) -> Table {
         let columns = |done: Self| {
             vec![
@@ -238,8 +250,8 @@ impl Device {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `ask` says of the storage. The lock is never waited for with that of the interpreter: a
-    /// policy in Python needs it.
+    /// The answer of `ask` about the storage. The lock is never waited for with that of the
+    /// interpreter: a policy in Python needs it.
     fn look<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&mut AtWork) -> T + Send) -> T {
         py.detach(|| ask(&mut self.lock()))
     }
@@ -268,6 +280,10 @@ impl Device {
     #[new]
     #[pyo3(signature = (point, cache="user"))]
     fn new(py: Python<'_>, point: &Point, cache: &str) -> PyResult<Self> {
+        if point.scenario.recovery.cut_at.is_some() {
+            let why = "recovery.cut_at is of a run: a drive that you submit to is cut by nothing";
+            return Err(Trouble::Wrong(why.to_string()).into());
+        }
         let (stop, cache) = (AtomicBool::new(false), cache_of(cache));
         let calls: Vec<_> = point.calls.iter().cloned().collect();
         let mut progress = |_| !stop.load(Ordering::Relaxed);

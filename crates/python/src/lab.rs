@@ -22,7 +22,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
-/// What is built in of a kind, as JSON: names, and a line about each.
+/// Everything of a kind that is built in, as JSON: names, and a line about each.
 #[pyfunction]
 pub fn library(kind: &str) -> Result<String, Trouble> {
     let named = |names: Vec<&str>| Value::from(names);
@@ -55,7 +55,8 @@ pub fn scenario_text(name: &str) -> Result<String, Trouble> {
 
 /// Runs an experiment, and judges its claims; a journal in `folder` remembers what was run.
 #[pyfunction]
-#[pyo3(signature = (name, *, folder, quick=false, sets=Vec::new(), traces=None, jobs=None, cache="user"))]
+#[pyo3(signature = (name, *, folder, quick=false, sets=Vec::new(), traces=None, jobs=None,
+    cache="user"))]
 #[allow(clippy::too_many_arguments)] // It is called by name.
 pub fn experiment(
     py: Python<'_>,

@@ -1,10 +1,11 @@
 //! Results for the eye: text, the page, pictures.
 
+use crate::asked::Point;
 use crate::error::Trouble;
 use crate::run::{Played, set_of};
 use manx_core::config::Scenario;
 use manx_lab::table::{Look, render, tail_chart, warnings};
-use manx_lab::{about, explain, save, state};
+use manx_lab::{about, explain, state};
 use manx_plot::{Format, Kind, Length, Op, Plot};
 use manx_report::page::Page;
 use pyo3::prelude::*;
@@ -61,10 +62,9 @@ pub fn results_page(
     workload: Option<&str>,
     command: &str,
 ) -> Result<String, Trouble> {
-    let known: Vec<(String, Scenario)> =
-        runs.iter().filter_map(|run| Some(run.point.as_ref()?.get().run())).collect();
-    let scenarios =
-        known.iter().map(|(policy, scenario)| Ok((policy.clone(), save::as_run(scenario)?)));
+    let points = || runs.iter().filter_map(|run| Some(run.point.as_ref()?.get()));
+    let known: Vec<(String, Scenario)> = points().map(Point::run).collect();
+    let scenarios = points().map(|point| Ok((point.policy.clone(), point.written()?)));
     let scenarios = scenarios.collect::<Result<Vec<_>, String>>().map_err(Trouble::Work)?;
     let first = known.first().map(|(_, scenario)| scenario);
     let page = Page {

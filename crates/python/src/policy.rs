@@ -49,7 +49,7 @@ impl Calls {
         (self.count.load(Ordering::Relaxed), seconds)
     }
 
-    /// What a call raised, if one did.
+    /// The exception of a call, if one raised.
     pub fn check(all: &[Arc<Self>]) -> PyResult<()> {
         for calls in all.iter().filter(|calls| calls.failed.load(Ordering::Relaxed)) {
             let error = calls.error.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -154,7 +154,7 @@ fn none(index: usize, count: usize) -> PyErr {
     PyValueError::new_err(format!("there is no block {index}: the pool has {count}, from 0"))
 }
 
-/// What a victim policy looks at beyond validity.
+/// Things that a victim policy looks at beyond validity.
 #[derive(Clone, Copy, Debug)]
 pub struct Wants {
     ages: bool,
@@ -170,7 +170,7 @@ pub struct PyChooser {
 }
 
 impl PyChooser {
-    /// What the class of `policy` says that it looks at.
+    /// Things that the class of `policy` says that it looks at.
     pub fn wants(policy: &Bound<'_, PyAny>) -> PyResult<Wants> {
         let says = |name: &str| match policy.getattr_opt(name)? {
             Some(says) => says.is_truthy(),

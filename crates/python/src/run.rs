@@ -8,10 +8,10 @@ use crate::policy::Calls;
 use crate::tables::{self, Requests};
 use crate::watch::watched;
 use manx_core::drive::TimelineSpec;
-use manx_core::stats::{Histogram, Outcome, RunResult, RunSet};
+use manx_core::stats::{Histogram, RunResult, RunSet};
 use manx_core::units::{Duration, Instant};
 use manx_lab::cache::Cache;
-use manx_lab::compare::{Options, compare};
+use manx_lab::compare::{Options, compare, defect};
 use manx_lab::json::{from_json, to_json};
 use manx_lab::run::{Beside, Finished, Moment, Phase, PlayedStorage, Sink, Watcher};
 use pyo3::prelude::*;
@@ -101,7 +101,7 @@ pub fn results_json(runs: Vec<PyRef<'_, Played>>) -> String {
     to_json(&set_of(&runs))
 }
 
-/// What the runs leave, by their number.
+/// Everything that the runs leave, by their number.
 struct Left {
     wants_requests: bool,
     timeline: Option<TimelineSpec>,
@@ -205,10 +205,8 @@ pub fn play(
 
 fn played(finished: Finished, left: Mutex<OfRun>, point: Py<Point>) -> PyResult<Played> {
     let result = finished.result;
-    if result.outcome == Outcome::Stuck {
-        let policy = &result.policy;
-        let why = format!("{policy}: requests were left that the drive never completed");
-        return Err(Trouble::Work(why).into());
+    if let Some(defect) = defect(&result) {
+        return Err(Trouble::Work(defect).into());
     }
     let OfRun { requests, timeline, read, write } =
         left.into_inner().unwrap_or_else(PoisonError::into_inner);

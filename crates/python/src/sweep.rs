@@ -115,8 +115,8 @@ impl Grid {
         PyTable(Arc::new(table(&columns, &rows.collect::<Vec<Vec<Cell>>>())))
     }
 
-    /// The whole sweep on this machine, its files in `folder`: the rows, the front as JSON, remarks,
-    /// points left out and why. `progress` gets how many are done, and of how many.
+    /// The whole sweep on this machine, its files in `folder`: the rows, the front as JSON,
+    /// remarks, points left out and why. `progress` gets how many are done, and of how many.
     #[pyo3(signature = (folder, *, jobs, cache, skip_invalid, force, progress))]
     #[allow(clippy::too_many_arguments)] // It is called by name, from one place.
     fn run(

@@ -106,7 +106,7 @@ struct Row {
 }
 
 impl Timeline {
-    /// What a drive, or an array, has kept.
+    /// Adds the record of a drive, or of an array.
     pub fn add(&mut self, end: &PlayedStorage<'_>) {
         self.kept = true;
         let first = self.rows.last().map_or(0, |row| row.drive + 1);

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 page = Path(sys.argv[1]).resolve()
-blocks = list(re.finditer(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S))
+blocks = list(re.finditer(r"^```py\n(.*?)^```$", page.read_text(), re.M | re.S))
 scope: dict[str, object] = {"__name__": "__page__"}
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)

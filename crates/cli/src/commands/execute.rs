@@ -12,10 +12,10 @@ use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use console::Term;
 use manx_core::config::{ConfigError, Scenario};
-use manx_core::stats::{ActReport, ActRules, Outcome, RunResult, RunSet};
+use manx_core::stats::{ActReport, ActRules, Outcome, RunSet};
 use manx_lab::about;
 use manx_lab::cache::Cache;
-use manx_lab::compare::{Options, compare};
+use manx_lab::compare::{Options, compare, defect};
 use manx_lab::explain;
 use manx_lab::json::to_json;
 use manx_lab::run::{Beside, Finished, MakeSink, Moment};
@@ -231,28 +231,8 @@ fn act_lines(policy: &str, act: &ActReport) -> String {
 
 /// The exit code of a set of runs.
 fn verdict(set: &RunSet) -> Result<(), Failure> {
-    for RunResult { policy, verify, outcome, power_loss, .. } in &set.runs {
-        let broken = power_loss.map_or(0, |loss| loss.broken_promises);
-        if broken > 0 {
-            let message = format!(
-                "{policy}: after the power loss {broken} pages did not hold what was promised"
-            );
-            return Err(Failure::Work(message));
-        }
-        if let Some(verify) = verify
-            && verify.mismatches > 0
-        {
-            let (wrong, reads) = (verify.mismatches, verify.reads_checked);
-            let message = format!(
-                "{policy}: {wrong} pages of {reads} checked reads were not what was written last"
-            );
-            return Err(Failure::Work(message));
-        }
-        if *outcome == Outcome::Stuck {
-            return Err(Failure::Work(format!(
-                "{policy}: requests were left that the drive never completed"
-            )));
-        }
+    if let Some(defect) = set.runs.iter().find_map(defect) {
+        return Err(Failure::Work(defect));
     }
     match set.runs.iter().any(|run| run.outcome == Outcome::Partial) {
         true => Err(Failure::Interrupted("the results are those until then, marked partial")),

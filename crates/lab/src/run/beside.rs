@@ -23,7 +23,7 @@ pub struct Beside<'a> {
     pub timeline: Option<(&'a Path, TimelineSpec)>,
     /// Every request, and who can write them.
     pub requests: Option<(&'a Path, MakeSink)>,
-    /// Who is told of all in memory, without a file.
+    /// A taker of everything in memory, without a file.
     pub watcher: Option<&'a dyn Watcher>,
 }
 
@@ -36,7 +36,7 @@ pub trait Watcher: Sync {
     /// Takes the requests of a run; `true`: with the parts of latencies. `None` where they are not
     /// wanted.
     fn requests(&self, run: usize, with_parts: bool) -> Option<Box<dyn Sink>>;
-    /// What a timeline is to hold, where one is wanted.
+    /// The contents of a timeline, where one is wanted.
     fn timeline(&self) -> Option<&TimelineSpec>;
     /// A drive of a run has been played, or an array: what was measured, and the storage at its
     /// end. `device` is what the drive stands for where a run has several.
@@ -47,7 +47,7 @@ pub trait Watcher: Sync {
 pub struct Played<'a> {
     /// It, with its timeline.
     pub storage: &'a dyn Storage,
-    /// What was measured of it.
+    /// Its measured part.
     pub measured: &'a Measured,
     /// The end of the run.
     pub now: Instant,
@@ -81,7 +81,7 @@ pub(crate) struct Files<'a> {
     act_log: Option<ActLog>,
     timeline: Option<(TimelineFile, TimelineSpec)>,
     requests: Vec<Box<dyn Sink>>,
-    /// Who watches, and the number of the run.
+    /// The watcher, and the number of the run.
     watcher: Option<(&'a dyn Watcher, usize)>,
 }
 

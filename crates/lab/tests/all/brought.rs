@@ -61,7 +61,7 @@ fn played(runs: Vec<Scenario>) -> Vec<String> {
 
 #[test]
 fn a_victim_policy_of_the_programs_own_takes_the_place_of_the_cores() {
-    for policy in ["base", "preemptive", "ttflash", "2r", "dftl"] {
+    for policy in ["base", "preemptive", "sepbit", "2r", "dftl"] {
         let native = scenario(policy, &[("gc.victim", "greedy")]);
         let mine = [true, false].map(|fewest| choosing(native.clone(), fewest));
         // Beside each other: neither takes the other's preconditioned state.

@@ -124,7 +124,7 @@ def _timeline(of: bool | Mapping[str, Any]) -> tuple[int, int, int | None, int] 
     end = 2**64 - 1 if end is None else _options.ns(end, "timeline end")
     slow = limits.get("slow")
     slow = None if slow is None else _options.ns(slow, "timeline slow")
-    limit = _options.count(limits.get("limit", 200_000), "timeline limit", 10**9)
+    limit = _options.count(limits.get("limit", 200_000), "timeline limit", 50_000_000)
     if start >= end:
         raise InputError(f"timeline: it is empty: start {start} must be before end {end}")
     return start, end, slow, limit or 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from html import escape
+from importlib import import_module
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -347,7 +348,7 @@ class Results(Sequence[Result]):
         Raises :class:`~manx.errors.InputError` where matplotlib is not installed.
         """
         try:
-            import matplotlib.pyplot as pyplot
+            pyplot = import_module("matplotlib.pyplot")
         except ImportError:
             raise InputError("matplotlib is not installed: plot() draws without it") from None
         if axes is None:

@@ -32,7 +32,8 @@ fn laid_out() -> Option<(PathBuf, PathBuf)> {
     std::fs::create_dir_all(package.join("data")).unwrap();
     let module = deps.join("lib_manx.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/manx");
-    for (from, to) in [(source.clone(), package.clone()), (source.join("data"), package.join("data"))]
+    for (from, to) in
+        [(source.clone(), package.clone()), (source.join("data"), package.join("data"))]
     {
         for file in std::fs::read_dir(from).unwrap().map(|file| file.unwrap().path()) {
             if file.is_file() {

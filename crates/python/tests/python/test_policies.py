@@ -28,6 +28,8 @@ def test_greedy_in_python_is_the_native_one_byte_for_byte(under: str | None) -> 
     native = manx.run("quick", under, set={**small, "gc.victim": "greedy"}, cache=False,
                       attribution=True)
     assert numbers(ours) == numbers(native)
+    used = ours.scenario_used
+    assert used is not None and ours.native.point.toml().startswith("# Not the run of")
     calls, seconds = ours.python_calls
     assert calls > 0 and seconds > 0 and "Greedy" in ours.path
 

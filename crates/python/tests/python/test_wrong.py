@@ -41,6 +41,8 @@ WRONG: list[tuple[Quick, str]] = [
     (lambda: manx.run("quick", set={"recovery.cut_at": "1ms", "recovery.keep": True,
                                     "measure.warmup_requests": 0},
                       requests=True), "requests: recovery.cut_at = 1ms is not allowed with it"),
+    (lambda: manx.Drive("quick", set={"recovery.cut_at": "1ms", "recovery.keep": True,
+                                      "measure.warmup_requests": 0}), "cut_at is of a run"),
     (lambda: manx.compare("quick", []), "the list is empty"),
     (lambda: manx.compare("quick", ["base", "base"]), "named twice"),
     (lambda: manx.compare("quick", "base,,nogc"), "policy"),
