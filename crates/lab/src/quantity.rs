@@ -6,7 +6,7 @@
 //! `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
 use manx_core::stats::{
-    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, PaceReport, RainReport,
+    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, PaceReport, RainReport, RetryReport,
     RotationReport, RunResult, ScrubReport, TolerantReport,
 };
 use manx_core::units::Duration;
@@ -76,7 +76,7 @@ impl Quantities {
         let rain =
             RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
-        let pace = Some(PaceReport::default());
+        let (pace, retry) = (Some(PaceReport::default()), Some(RetryReport::default()));
         let (log, map, faults) = (
             Some(LogReport::default()),
             Some(MapReport::default()),
@@ -88,6 +88,7 @@ impl Quantities {
             rotation,
             pace,
             scrub,
+            retry,
             log,
             map,
             faults,

@@ -85,7 +85,9 @@ pub fn restored(scenario: &Scenario, map: &[u8]) -> Result<Drive, String> {
 
 /// Every setting of the scenario's drive: a store holds one of just these.
 pub fn settings(scenario: &Scenario) -> Value {
-    let Scenario { device, ftl, gc, drive, rain, erase, program, scrub, faults, .. } = scenario;
+    let Scenario {
+        device, ftl, gc, drive, rain, erase, program, scrub, retry, ageing, faults, ..
+    } = scenario;
     json!({
         "device": device,
         "ftl": ftl,
@@ -95,6 +97,8 @@ pub fn settings(scenario: &Scenario) -> Value {
         "erase": erase,
         "program": program,
         "scrub": scrub,
+        "retry": retry,
+        "ageing": ageing,
         "faults": faults,
         "recovery": scenario.recovery,
         "precondition": scenario.precondition,

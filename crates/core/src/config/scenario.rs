@@ -5,7 +5,7 @@ use crate::drive::{
     DriveConfig, DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec, RecoverySpec,
     ScrubSpec,
 };
-use crate::flash::{Capacity, Device, FaultSpec};
+use crate::flash::{AgeingSpec, Capacity, Device, FaultSpec, RetrySpec};
 use crate::ftl::{FtlSpec, GcSpec};
 use crate::host::WorkloadSpec;
 use crate::units::Duration;
@@ -48,6 +48,12 @@ pub struct Scenario {
     /// Bit errors and scrubbing.
     #[serde(default)]
     pub scrub: ScrubSpec,
+    /// Reads that do not decode at once.
+    #[serde(default)]
+    pub retry: RetrySpec,
+    /// The age of the flash, which the reads of `[retry]` meet.
+    #[serde(default)]
+    pub ageing: AgeingSpec,
     /// Bad blocks: factory bad ones, and programs and erases that fail.
     #[serde(default)]
     pub faults: FaultSpec,
@@ -82,12 +88,28 @@ impl Scenario {
             erase,
             program,
             scrub,
+            retry,
+            ageing,
             faults,
             recovery,
             seed,
             ..
         } = self.clone();
-        DriveConfig { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed }
+        DriveConfig {
+            device,
+            ftl,
+            gc,
+            drive,
+            rain,
+            erase,
+            program,
+            scrub,
+            retry,
+            ageing,
+            faults,
+            recovery,
+            seed,
+        }
     }
 
     /// The capacities of the drive: those of its device, less what parity takes.

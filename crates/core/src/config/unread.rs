@@ -6,6 +6,7 @@
 
 use super::Scenario;
 use crate::drive::{EraseMode, PreconditionState, ProgramMode};
+use crate::flash::RetryMode;
 use crate::ftl::{FtlKind, Victim};
 use crate::host::{Arrival, JobSpec, Pattern};
 
@@ -57,7 +58,7 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
 
 /// As [`why_unread`], for a key of the drive or the array.
 fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
-    let Scenario { gc, erase, program, ftl, precondition, array, rain, .. } = scenario;
+    let Scenario { gc, erase, program, ftl, precondition, array, rain, retry, .. } = scenario;
     let state = precondition.state;
     let (idle, choice) = match (section, name) {
         ("gc", "choices") => {
@@ -74,6 +75,24 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         }
         ("program", "max_suspensions" | "min_run") => {
             (program.mode == ProgramMode::None, format!("program.mode = {}", word(&program.mode)))
+        }
+        ("ageing", _) => (!retry.is_on(), "retry.mode = \"none\"".to_string()),
+        ("retry", name) if name != "mode" => {
+            let (mode, soft) = (retry.mode, retry.soft_reads > 0);
+            let idle = match name {
+                "check" => mode != RetryMode::OnDie,
+                "reset" => mode != RetryMode::Pipelined,
+                _ => !retry.is_on(),
+            };
+            match name {
+                "soft_decode" | "soft_correctable" if retry.is_on() => {
+                    (!soft, "retry.soft_reads = 0".to_string())
+                }
+                "short_errors" if retry.is_on() => {
+                    (retry.shorten == 0.0, "retry.shorten = 0".to_string())
+                }
+                _ => (idle, format!("retry.mode = {}", word(&mode))),
+            }
         }
         ("erase", "hold_max" | "hold_victims") => {
             (erase.hold.is_zero(), "erase.hold = 0s".to_string())

@@ -11,6 +11,7 @@ pub(super) mod job;
 mod log;
 mod map;
 mod recovery;
+mod retry;
 mod scrub;
 mod space;
 
@@ -99,6 +100,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
     program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     scrub::all(&scenario.scrub, &scenario.device)?;
+    retry::all(scenario)?;
     map::all(scenario)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     bus::all(scenario)?;

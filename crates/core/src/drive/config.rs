@@ -38,7 +38,7 @@
 //! ```
 
 use super::{Drive, DriveSpec, EraseSpec, ProgramSpec, RainSpec, RecoverySpec, ScrubSpec, Update};
-use crate::flash::{Capacity, Device, FaultSpec};
+use crate::flash::{AgeingSpec, Capacity, Device, FaultSpec, RetrySpec};
 use crate::ftl::{FtlKind, FtlSpec, GcSpec, PageMap};
 
 /// Every setting of one drive.
@@ -60,6 +60,10 @@ pub struct DriveConfig {
     pub program: ProgramSpec,
     /// Bit errors and scrubbing.
     pub scrub: ScrubSpec,
+    /// Reads that do not decode at once.
+    pub retry: RetrySpec,
+    /// The age of the flash.
+    pub ageing: AgeingSpec,
     /// Bad blocks.
     pub faults: FaultSpec,
     /// Data kept on flash and in DRAM for a recovery from a power loss.
@@ -80,6 +84,8 @@ impl DriveConfig {
             erase: EraseSpec::default(),
             program: ProgramSpec::default(),
             scrub: ScrubSpec::default(),
+            retry: RetrySpec::default(),
+            ageing: AgeingSpec::default(),
             faults: FaultSpec::default(),
             recovery: RecoverySpec::default(),
             seed: 1,
@@ -139,5 +145,6 @@ impl DriveConfig {
         drive.vary_erases(&self.erase, self.seed);
         drive.hold_erases(&self.erase);
         drive.scrub(&self.scrub, self.seed);
+        drive.retry_reads(&self.retry, &self.ageing, self.seed);
     }
 }

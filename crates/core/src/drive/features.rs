@@ -35,7 +35,7 @@ impl Drive {
     pub(in crate::drive) fn looks_at_copies(&self) -> bool {
         let observed = self.attribution.is_some() || self.timeline.is_some() || self.kept.is_some();
         let map = matches!(self.scheme, Scheme::Superblock | Scheme::CachedMap);
-        let media = self.faults.is_some() || self.scrub.is_some();
+        let media = self.faults.is_some() || self.scrub.is_some() || self.decoding.is_some();
         let waits = self.suspension.is_some() || self.holds.is_some() || self.pace.is_some();
         observed || map || media || waits || self.dispatching != Dispatching::AtOnce
     }

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 pub(in crate::drive) enum Task {
     /// A request that needed no flash ends: the write buffer or DRAM served it.
     Served { request: u32 },
+    /// The data of a read is decoded.
+    Decoded { request: u32 },
     /// The XOR of a reconstructed page ends.
     Reconstructed { rebuild: u32 },
     /// The scrubber's next page.

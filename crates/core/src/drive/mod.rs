@@ -57,7 +57,7 @@ use crate::flash::{Block, ChannelOrder, ChannelTake, Device, Flash};
 use crate::ftl::{GcSpec, PageMap, Translation};
 use crate::sim::Slab;
 use crate::stats::Counters;
-use crate::units::{Instant, Lba, Lpn};
+use crate::units::{Duration, Instant, Lba, Lpn};
 use buffer::slots::WriteBuffer;
 use dies::gate::Gate;
 use dies::queues::{DieQueues, FlashOp};
@@ -107,6 +107,8 @@ pub struct Drive {
     rain: Option<Box<parity::in_place::Rain>>,
     /// Bit errors and the scrubber, if they are modelled.
     scrub: Option<Box<media::scrub::Scrub>>,
+    /// How long a hard decoding takes, if reads are retried.
+    decoding: Option<Duration>,
     /// Blocks that are bad and operations that fail, if there are any.
     faults: Option<Box<media::bad_blocks::Faults>>,
     /// Parity over superblocks, if there is that.
@@ -184,6 +186,7 @@ impl Drive {
             watches: false,
             rain: None,
             scrub: None,
+            decoding: None,
             faults: None,
             superblock: None,
             scheme: match ftl.log_blocks() {
@@ -229,12 +232,14 @@ impl Drive {
             log.add(&lanes.counters());
         }
         let (scrub, faults) = (self.scrub_counters(), self.fault_counters());
+        let retry = self.retry_counters();
         let (run_reads, run_programs) = self.flash.runs_over();
         let units_read = self.counters.units_read + self.flash.whole_copies_read() + run_reads;
         let copied_units = self.counters.copied_units + self.flash.all_copies_over() + run_programs;
         Counters {
             suspended: self.flash.suspensions(),
             scrub,
+            retry,
             log,
             faults,
             units_read,
@@ -386,6 +391,7 @@ impl Drive {
             match task {
                 Task::Served { request } => self.finish_with(now, request, Status::Success),
                 Task::Reconstructed { rebuild } => self.rebuilt(now, rebuild),
+                Task::Decoded { request } => self.read_decoded(now, request),
                 Task::Scrub => self.scrub_turn(now),
                 Task::Settle => self.settle(now),
             }
@@ -428,8 +434,8 @@ impl Drive {
             }
         }
         if let Some(die) = fired.free() {
-            if fired.done().is_none() && self.collector.planes.is_some() {
-                self.copy_if_drained(now, die);
+            if fired.done().is_none() {
+                self.array_is_free(now, die);
             }
             if self.may_dispatch(die) {
                 self.dispatch(now, die);
@@ -456,12 +462,6 @@ impl Drive {
         if let Translation::Ready(ppn) = self.ftl.translate(Lpn(page)) {
             self.flash.store(ppn, version);
         }
-    }
-
-    /// Steps of collections that broke the contract: forced outside of a window, or begun in one
-    /// and ended after it.
-    pub fn violations(&self) -> u64 {
-        self.counters.predictable.violations + self.counters.predictable.overruns
     }
 
     /// True when the page is mapped: it holds data on flash.

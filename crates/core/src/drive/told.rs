@@ -132,5 +132,20 @@ impl Drive {
         self.poll_gc(now, die);
         self.scrub_looks(now);
         self.checkpoint_looks(now);
+        if self.decoding.is_some()
+            && let Some(block) = self.flash.take_worn()
+        {
+            self.refresh(now, block);
+        }
+    }
+
+    /// A die is free whose operation has ended before, or ends later.
+    #[inline]
+    pub(in crate::drive) fn array_is_free(&mut self, now: Instant, die: Die) {
+        if self.collector.planes.is_some() {
+            self.copy_if_drained(now, die);
+        } else if self.decoding.is_some() {
+            self.poll_gc(now, die);
+        }
     }
 }

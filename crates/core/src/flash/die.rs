@@ -94,6 +94,12 @@ pub(super) enum Phase {
     Suspended,
     /// the voltage ramps up, a verify runs, or a program's data comes back.
     Resuming,
+    /// A part of a read that does not decode at once (`retry`) runs.
+    Retrying,
+    /// Its data waits for the cache register.
+    RetryWaiting,
+    /// The data of a retried read leaves; the sense that was begun beside it is stopped then.
+    Stopping,
 }
 
 /// One die (or one independent plane group).

@@ -4,8 +4,9 @@ use super::Flash;
 use super::activity::Act;
 use super::blame::Whose;
 use super::channel::{Crossing, Reserved};
-use super::die::{Leaving, Operation, Phase, What};
+use super::die::{Operation, Phase, What};
 use super::fired::Fired;
+use super::retry::{Begun, Next};
 use super::whole::Copied;
 use crate::units::Channel;
 use crate::units::Die;
@@ -31,7 +32,11 @@ impl Flash {
                 d.phase = Phase::Sensing;
                 self.assert_readable(die, page);
                 let command = self.reserve_first(now, at, Crossing::Command, &operation);
-                (command, command.end + self.timing.read(&self.layout, page))
+                let sensed = command.end + self.timing.read(&self.layout, page);
+                match self.retries.is_some() {
+                    true => (command, sensed + self.plan_read(now, slot, page)),
+                    false => (command, sensed),
+                }
             }
             What::Program { row, sectors } => {
                 d.phase =
@@ -210,13 +215,97 @@ impl Flash {
             Phase::EraseCommand | Phase::Pulse | Phase::Suspending | Phase::Resuming => {
                 self.suspendable_turn(now, slot)
             }
+            Phase::Retrying => self.retry_turn(now, slot),
+            Phase::Stopping => {
+                self.free_array(now, slot);
+                Fired { free: slot as u32, ..Fired::NOTHING }
+            }
             _ => unreachable!("die {slot} has a timer while it waits"),
         }
     }
 
+    /// A read begins that may not decode at once: by how much its first sense takes longer than tR.
+    #[inline(never)]
+    fn plan_read(&mut self, now: Instant, slot: usize, page: Ppn) -> Duration {
+        let (at, sense) = (self.page_at(page), self.timing.read(&self.layout, page));
+        let die = &mut self.dies[slot];
+        let Some(retries) = &mut self.retries else { return Duration::ZERO };
+        if matches!(die.operation.what, What::Read { sectors: 0, .. }) {
+            retries.sensed_inside(at.block);
+            return Duration::ZERO;
+        }
+        let (goes_on, later) = retries.begins(now, slot, Begun { at, sense });
+        if goes_on {
+            die.phase = Phase::Retrying;
+        }
+        later
+    }
+
+    /// A part of a read that does not decode at once is over.
+    #[inline(never)]
+    pub(super) fn retry_turn(&mut self, now: Instant, slot: usize) -> Fired {
+        let die = &self.dies[slot];
+        let (operation, at) = (die.operation, (slot, die.channel));
+        let What::Read { sectors, .. } = operation.what else { unreachable!("a read is retried") };
+        if self.cache_read && die.leaving.is_some() {
+            self.dies[slot].phase = Phase::RetryWaiting;
+            self.timers.clear(slot);
+            if let Some(blame) = &mut self.blame {
+                blame.data_waits(now, slot);
+            }
+            return Fired::NOTHING;
+        }
+        let Some(retries) = &mut self.retries else { unreachable!("it is read as others are") };
+        let out = Crossing::Out(sectors);
+        let due = match retries.next(slot) {
+            Next::Wait(time) => {
+                self.log(slot, (now, now + time), Act::Wait, &operation);
+                now + time
+            }
+            Next::Cross => {
+                let out = self.reserve_first(now, at, out, &operation);
+                self.log_data_out(slot, Some((out.start, out.end)), out.start);
+                out.end
+            }
+            Next::CrossAndSense(time) => {
+                let out = self.reserve_first(now, at, out, &operation);
+                self.log_data_out(slot, Some((out.start, out.end)), now);
+                self.log(slot, (now, now + time), Act::Read, &operation);
+                out.end.max(now + time)
+            }
+            Next::Sense(time) => self.sense_again(now, slot, time),
+            Next::SenseLast(time) => {
+                self.dies[slot].phase = Phase::Sensing;
+                self.sense_again(now, slot, time)
+            }
+            Next::CrossLast if operation.gc => {
+                self.dies[slot].phase = Phase::Sensing;
+                return self.sensed(now, slot);
+            }
+            Next::CrossLast => {
+                self.dies[slot].phase = Phase::Stopping;
+                self.timers.clear(slot);
+                self.leave(now, slot);
+                return Fired::NOTHING;
+            }
+            Next::End => return self.finished(now, slot),
+        };
+        self.timers.set(slot, due);
+        Fired::NOTHING
+    }
+
+    /// The next sense of a read: its command, and so long in the array.
+    fn sense_again(&mut self, now: Instant, slot: usize, time: Duration) -> Instant {
+        let (operation, channel) = (self.dies[slot].operation, self.dies[slot].channel);
+        let command = self.reserve_first(now, (slot, channel), Crossing::Command, &operation);
+        let done = command.end + time;
+        self.log_start(now, slot, (command.start, command.end), done);
+        done
+    }
+
     /// The array read is done: the data goes to the channel, or waits for it.
     #[inline(always)]
-    fn sensed(&mut self, now: Instant, slot: usize) -> Fired {
+    pub(super) fn sensed(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let What::Read { sectors, .. } = die.operation.what else {
             unreachable!("only a read senses")
@@ -254,13 +343,7 @@ impl Flash {
             // The command of the next read goes ahead of this data, or the array would idle while
             // it crosses: the caller starts that read now, and the data asks for the channel after
             // it, at the same instant.
-            let (operation, behind_gc) = (die.operation, die.behind_gc);
-            die.leaving = Some(Leaving { operation, behind_gc, transferring: false });
-            if let Some(blame) = &mut self.blame {
-                blame.leaves(slot);
-            }
-            self.timers.set(self.dies.len() + slot, now);
-            self.log_data_out(slot, None, now);
+            self.leave(now, slot);
             self.free_array(now, slot);
             return Fired { free: slot as u32, ..Fired::NOTHING };
         }
@@ -285,48 +368,6 @@ impl Flash {
             Some(channel) => self.channel_turn(now, channel),
             None => self.register_turn(now, slot - self.dies.len()),
         }
-    }
-
-    /// Cache read: the register's data asks for the channel, or has crossed.
-    fn register_turn(&mut self, now: Instant, slot: usize) -> Fired {
-        let register = self.dies.len() + slot;
-        let die = &mut self.dies[slot];
-        let leaving = die.leaving.as_mut().expect("a register timer has an operation");
-        if leaving.transferring {
-            return self.register_emptied(now, slot);
-        }
-        let What::Read { sectors, .. } = leaving.operation.what else {
-            unreachable!("only a read transfers out")
-        };
-        let (operation, at) = (leaving.operation, (slot, die.channel));
-        let reserved = self.reserve(now, at, Whose::Leaving, Crossing::Out(sectors), &operation);
-        self.log(slot, (reserved.start, reserved.end), Act::DataOut, &operation);
-        let leaving = self.dies[slot].leaving.as_mut().expect("it is still there");
-        (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);
-        self.timers.set(register, reserved.end);
-        if reserved.behind_gc {
-            self.report_wait(&operation);
-        }
-        Fired::NOTHING
-    }
-
-    /// Cache read: the register's data has crossed; the next page's data may follow.
-    fn register_emptied(&mut self, now: Instant, slot: usize) -> Fired {
-        self.timers.clear(self.dies.len() + slot);
-        let left = self.dies[slot].leaving.take();
-        let Leaving { operation, behind_gc, .. } = left.expect("a register timer has an operation");
-        self.counters.reads += 1;
-        if let Some(blame) = &mut self.blame {
-            blame.ended(slot, Whose::Leaving);
-        }
-        let mut fired = Fired { done: operation.token, behind_gc, ..Fired::NOTHING };
-        if self.dies[slot].phase == Phase::WaitingForRegister {
-            if let Some(blame) = &mut self.blame {
-                blame.register_free(now, slot);
-            }
-            fired.free = self.sensed(now, slot).free;
-        }
-        fired
     }
 
     /// The data is in the page register and the array starts; the cache register is free for the

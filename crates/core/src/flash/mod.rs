@@ -10,15 +10,16 @@
 //! Asserted here: a row is programmed once, in order, into an erased block; only programmed pages
 //! are read.
 //!
-//! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked
-//! for (`errors`).
+//! Not modelled: status polling, power limits. Bit errors and read retries only where they are
+//! asked for (`errors`, `retry`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`,
-//! `execute`, `preload`, `order`, `slot`, `cut`, `suspendable`, `suspend`, `runs`, `whole`,
-//! `train`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `past`,
-//! `activity`.
+//! `execute`, `registers`, `order`, `slot`, `cut`, `suspendable`, `suspend`, `runs`, `whole`,
+//! `train`, `pulses`, `stress`, `remaining`, `errors`, `ageing`, `retry`, `faults`, `spare`,
+//! `blame`, `past`, `activity`.
 
 mod activity;
+mod ageing;
 mod blame;
 mod capacity;
 mod channel;
@@ -33,9 +34,10 @@ mod layout;
 mod occupation;
 mod order;
 mod past;
-mod preload;
 mod pulses;
+mod registers;
 mod remaining;
+mod retry;
 mod rows;
 mod runs;
 mod slot;
@@ -48,6 +50,7 @@ mod train;
 mod whole;
 
 pub use activity::{Act, Room, Slice};
+pub use ageing::AgeingSpec;
 pub use blame::{Doing, Keeper, Kept, Waits};
 pub(crate) use blame::{add_kept, kept_between};
 pub use capacity::Capacity;
@@ -61,6 +64,7 @@ pub use layout::{Block, Layout};
 pub use occupation::Occupation;
 pub use order::{ChannelOrder, ChannelTake};
 pub use pulses::EraseLengths;
+pub use retry::{RetryMode, RetrySpec, RetryStart};
 pub use runs::Run;
 pub use spare::Spare;
 pub use stress::BlockStress;
@@ -114,6 +118,8 @@ pub struct Flash {
     suspensions: Option<Box<suspendable::Suspensions>>,
     /// The bit errors of every page, where they are modelled.
     errors: Option<Box<BitErrors>>,
+    /// Reads that do not decode at once, where they are modelled.
+    retries: Option<Box<retry::Retries>>,
     /// The spare areas, where the power may fail.
     spares: Option<Box<spare::Spares>>,
     /// Reads of the host whose command or data began to wait behind garbage collection on the
@@ -186,6 +192,7 @@ impl Flash {
             suspends_programs: false,
             suspensions: None,
             errors: None,
+            retries: None,
             spares: None,
             behind_gc: Vec::new(),
             reports_waits: false,
@@ -281,6 +288,9 @@ impl Flash {
         }
         if let Some(spares) = &mut self.spares {
             spares.erased(pages);
+        }
+        if let Some(retries) = &mut self.retries {
+            retries.erased(block);
         }
     }
 

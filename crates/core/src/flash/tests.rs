@@ -7,6 +7,7 @@ use super::{
 use crate::units::{Bandwidth, Bytes, Channel, Die, Duration, Instant, Lane, Ppn};
 
 mod order;
+mod retry;
 
 const NS: Duration = Duration::from_ns(1);
 

@@ -46,6 +46,20 @@ impl PageMap {
         }
     }
 
+    /// The group block of `block` is the next victim of its pool, whatever the victim policy would
+    /// say: how many of its pages are valid. `None`: it is no candidate, or another one comes
+    /// first.
+    pub fn choose_next(&mut self, block: Block) -> Option<u32> {
+        let pool = self.pool_of(self.layout.lane_of(block));
+        let index = self.layout.index_of(block);
+        let first = self.layout.block(self.pools[pool.index()].first_lane, index);
+        if self.pools[pool.index()].wear_victim.is_some() || !self.blocks.is_candidate(first) {
+            return None;
+        }
+        self.pools[pool.index()].wear_victim = Some(index);
+        Some(self.group(pool, index).map(|block| self.blocks.valid(block)).sum())
+    }
+
     /// How unevenly the blocks are worn.
     pub fn wear(&self) -> Wear {
         let erases = self.blocks.all_erases();

@@ -20,6 +20,7 @@ mod program_suspension;
 mod rain;
 mod recovery;
 mod restarts;
+mod retry;
 mod scrub;
 mod seen;
 mod superblock;
@@ -36,7 +37,7 @@ use crate::drive::{
     Drive, DriveConfig, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState,
     ProgramMode, ProgramSpec, RainSpec, RecoverySpec, Scheduler, ScrubSpec,
 };
-use crate::flash::{BlockStress, Device, FaultSpec, Features};
+use crate::flash::{AgeingSpec, BlockStress, Device, FaultSpec, Features, RetrySpec};
 use crate::ftl::{
     Allocation, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Pace, Stripe, Victim, VictimUnit,
 };
@@ -54,6 +55,8 @@ pub(crate) struct Setup {
     pub drive: DriveSpec,
     pub rain: RainSpec,
     pub scrub: ScrubSpec,
+    pub retry: RetrySpec,
+    pub ageing: AgeingSpec,
     pub faults: FaultSpec,
     pub recovery: RecoverySpec,
     pub precondition: PreconditionSpec,
@@ -75,6 +78,8 @@ pub(crate) fn small() -> Setup {
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
         rain: RainSpec::default(),
         scrub: ScrubSpec::default(),
+        retry: RetrySpec::default(),
+        ageing: AgeingSpec::default(),
         faults: FaultSpec::default(),
         recovery: RecoverySpec { keep: true, ..RecoverySpec::default() },
         precondition: PreconditionSpec {
@@ -95,14 +100,40 @@ impl Setup {
 
     fn config(&self, recovery: RecoverySpec) -> DriveConfig {
         let Self {
-            device, ftl, mut gc, mut drive, rain, erase, program, scrub, faults, seed, ..
+            device,
+            ftl,
+            mut gc,
+            mut drive,
+            rain,
+            erase,
+            program,
+            scrub,
+            retry,
+            ageing,
+            faults,
+            seed,
+            ..
         } = self.clone();
         draw::keep_allowed(&mut drive, &gc, &erase, &program);
         // Many tests give a drawn drive another mode.
         if gc.mode != GcMode::Preemptive || ftl.kind != FtlKind::Page {
             gc.pace = Pace::Off;
         }
-        DriveConfig { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed }
+        DriveConfig {
+            device,
+            ftl,
+            gc,
+            drive,
+            rain,
+            erase,
+            program,
+            scrub,
+            retry,
+            ageing,
+            faults,
+            recovery,
+            seed,
+        }
     }
 
     /// The drive without attribution.

@@ -2,8 +2,8 @@
 
 use super::counters::counters;
 use super::{
-    FaultCounters, LogCounters, MapCounters, PaceCounters, RainCounters, RotationCounters,
-    ScrubCounters,
+    FaultCounters, LogCounters, MapCounters, PaceCounters, RainCounters, RetryCounters,
+    RotationCounters, ScrubCounters,
 };
 use crate::units::Duration;
 use schemars::JsonSchema;
@@ -54,6 +54,8 @@ counters! {
         group pace: PaceCounters,
         /// Bit errors and scrubbing.
         group scrub: ScrubCounters,
+        /// Read retry.
+        group retry: RetryCounters,
         /// A log-block FTL.
         group log: LogCounters,
         /// Pages of the journal of deallocations programmed.

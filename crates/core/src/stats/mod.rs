@@ -25,6 +25,7 @@ mod pace;
 mod parity;
 mod power_loss;
 mod result;
+mod retry;
 mod rotation;
 mod scrub;
 mod seconds;
@@ -59,6 +60,7 @@ pub use result::{
     CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Program, RunResult, RunSet,
     SCHEMA_VERSION, VerifyReport, WarmupExcluded, WearReport,
 };
+pub use retry::{RetryCounters, RetryReport};
 pub use rotation::{RotationCounters, RotationReport};
 pub use scrub::{ScrubCounters, ScrubReport};
 pub use stages::StageTimes;

@@ -8,7 +8,7 @@
 use super::{
     ActReport, ArrayCounters, AttributionReport, BufferCounters, CountSummary, FaultCounters,
     LatencySummary, LogReport, MapReport, OverTimeReport, PaceReport, PowerLossReport, RainReport,
-    RotationReport, ScrubReport, StateReport, StressReport, TraceReport, ratio,
+    RetryReport, RotationReport, ScrubReport, StateReport, StressReport, TraceReport, ratio,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,9 @@ pub struct RunResult {
     /// Bit errors and scrubbing; absent where they are not modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubReport>,
+    /// Read retry; absent where every read decodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryReport>,
     /// The array of drives; absent with a drive alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayCounters>,

@@ -101,6 +101,8 @@ pub struct Parts {
     pub pace: bool,
     /// Bit errors.
     pub scrub: bool,
+    /// Read retry.
+    pub retry: bool,
     /// Log blocks.
     pub log: bool,
     /// Bad blocks.
@@ -176,6 +178,7 @@ impl RunTotals {
                 .then(|| RotationReport::new(&counters.rotation, span, self.drives)),
             pace: parts.pace.then(|| counters.pace.into()),
             scrub: parts.scrub.then(|| counters.scrub.report(span)),
+            retry: parts.retry.then(|| counters.retry.into()),
             array: self.array,
             log: parts.log.then(|| LogReport::new(&counters.log)),
             power_loss: self.power_loss,

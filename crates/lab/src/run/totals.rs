@@ -310,6 +310,7 @@ fn parts(scenario: &Scenario) -> Parts {
         rotation: scenario.gc.rotate != Rotate::Off,
         pace: scenario.gc.pace != Pace::Off,
         scrub: scenario.scrub.is_on(),
+        retry: scenario.retry.is_on(),
         log: scenario.ftl.kind == FtlKind::LogBlock,
         faults: scenario.faults.is_on(),
     }

@@ -217,7 +217,9 @@ impl Drive {
     /// erase or a program.
     #[inline]
     pub(super) fn copies_in_runs(&self) -> bool {
-        self.suspension.is_none() && self.merges.as_ref().is_some_and(|merges| merges.runs)
+        self.suspension.is_none()
+            && self.decoding.is_none()
+            && self.merges.as_ref().is_some_and(|merges| merges.runs)
     }
 
     /// A copy is next; with runs those behind it, too.

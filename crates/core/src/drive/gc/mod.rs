@@ -23,6 +23,7 @@ pub(in crate::drive) mod mode;
 pub(in crate::drive) mod overtaken;
 pub(in crate::drive) mod pace;
 pub(in crate::drive) mod plane;
+pub(in crate::drive) mod refresh;
 pub(in crate::drive) mod release;
 pub(in crate::drive) mod replay;
 pub(in crate::drive) mod rotate;

@@ -10,6 +10,12 @@ use crate::drive::Drive;
 use crate::units::Instant;
 
 impl Drive {
+    /// Steps of collections that broke the contract: forced outside of a window, or begun in one
+    /// and ended after it.
+    pub fn violations(&self) -> u64 {
+        self.counters.predictable.violations + self.counters.predictable.overruns
+    }
+
     /// The alarm.
     pub(in crate::drive) fn wake(&mut self, now: Instant) {
         if self.next_hold_at() == now {

@@ -6,6 +6,7 @@ use crate::drive::buffer::rows::ROWS_WAITING_MAX;
 use crate::drive::buffer::slots;
 use crate::drive::dies::queues::FlashOp;
 use crate::drive::features::Scheme;
+use crate::drive::later::Task;
 use crate::ftl::Stream;
 use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
@@ -31,11 +32,29 @@ impl Drive {
             if self.scrub.is_some() {
                 self.check_read(now, request, first + at, page, feeds);
             }
+            if self.decoding.is_some() {
+                self.check_aged(now, request, first + at, page, feeds);
+            }
             self.end_of_read(now, page);
         }
         let r = &mut self.requests[request];
         r.gc_blocked |= gc_blocked;
         self.part_of_read_done(now, request);
+    }
+
+    /// Checks a page of a host read whose bit errors of programming were corrected: it decodes, is
+    /// computed from its stripe, or the read will end with an error.
+    #[inline(never)]
+    fn check_aged(&mut self, now: Instant, request: u32, number: u32, page: Ppn, feeds: u32) {
+        if self.requests[request].unrecovered || !self.flash.is_lost(now, page) {
+            return;
+        }
+        self.counters.retry.lost_pages += 1;
+        // A page that another one is computed from takes that one with it.
+        let repaired = feeds == NIL && self.repair(now, request, number);
+        self.counters.retry.repaired += u64::from(repaired);
+        self.counters.retry.failed_reads += u64::from(!repaired);
+        self.requests[request].unrecovered |= !repaired;
     }
 
     /// Page `number` of a read can be translated now; meanwhile it may have come into the buffer,
@@ -68,9 +87,23 @@ impl Drive {
         let r = &mut self.requests[request];
         r.remaining -= 1;
         if r.remaining == 0 {
-            let status = self.read_status(request);
-            self.finish_with(now, request, status);
+            self.read_is_whole(now, request);
         }
+    }
+
+    /// All data of a read has left the flash: it is decoded, and the read ends.
+    #[inline]
+    pub(in crate::drive) fn read_is_whole(&mut self, now: Instant, request: u32) {
+        let Some(time) = self.decoding else { return self.read_decoded(now, request) };
+        self.book_decoding(now, request);
+        self.later.put(now + time, Task::Decoded { request });
+    }
+
+    /// The data of a read is there.
+    #[inline]
+    pub(in crate::drive) fn read_decoded(&mut self, now: Instant, request: u32) {
+        let status = self.read_status(request);
+        self.finish_with(now, request, status);
     }
 
     pub(in crate::drive) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {

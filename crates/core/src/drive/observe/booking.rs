@@ -225,6 +225,18 @@ impl Drive {
         }
     }
 
+    /// The data of a read has left the flash, and is decoded from now on.
+    pub(in crate::drive) fn book_decoding(&mut self, now: Instant, request: u32) {
+        let Some(attribution) = &self.attribution else { return };
+        let [_, _, begun] = attribution.commands[self.requests[request].command.id as usize];
+        let mut split = Split::NONE;
+        let story = self.split_read(now, request, begun, &mut split);
+        if let Some(attribution) = &mut self.attribution {
+            let decoded = Taken { begun: now, split, story };
+            *at(&mut attribution.decoded, request as usize, None) = Some(decoded);
+        }
+    }
+
     /// The last member of a computed page is read.
     pub(in crate::drive) fn book_rebuild(&mut self, now: Instant, op: u32, rebuild: u32) {
         let Some(attribution) = &mut self.attribution else { return };
@@ -284,13 +296,24 @@ impl Drive {
         split.add(Cause::Service, controller);
         split.add(Cause::Link, begun.since(fetched) - controller + leaves.since(now));
         let story = match command.op {
-            Op::Read => self.split_read(now, request, begun, &mut split),
+            Op::Read => match self.take_decoded(request) {
+                Some(Taken { begun: whole, split: before, story }) => {
+                    split += before;
+                    split.add(Cause::Service, now.since(whole));
+                    story
+                }
+                None => self.split_read(now, request, begun, &mut split),
+            },
             Op::Write | Op::Trim | Op::Flush => self.split_write(now, request, begun, &mut split),
         };
         debug_assert_eq!(split.total(), leaves.since(submitted), "the parts add up to the whole");
         if let Some(attribution) = &mut self.attribution {
             attribution.leaving.push_back(Attributed { split, story });
         }
+    }
+
+    fn take_decoded(&mut self, request: u32) -> Option<Taken> {
+        self.attribution.as_mut()?.decoded.get_mut(request as usize)?.take()
     }
 
     /// Adds what a read spent that was begun then and is done now.

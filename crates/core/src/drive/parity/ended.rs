@@ -96,8 +96,7 @@ impl Drive {
         r.remaining -= 1;
         if r.remaining == 0 {
             self.book_rebuilt(Some(rebuild));
-            let status = self.read_status(request);
-            self.finish_with(now, request, status);
+            self.read_is_whole(now, request);
             self.book_rebuilt(None);
         }
     }

@@ -103,6 +103,46 @@ fn bad_blocks_are_shares_and_the_drive_must_be_able_to_begin() {
 }
 
 #[test]
+fn reads_decode_at_once_until_retries_are_asked_for_and_what_they_need_is_said() {
+    let retry = |sets: &[&str]| load_with(GOOD, sets).map(|scenario| scenario.retry);
+    assert!(!retry(&[]).unwrap().is_on());
+    let plain = "retry.mode=plain";
+    assert!(retry(&[plain, "retry.start=block", "ageing.retention=90d"]).unwrap().is_on());
+    let says = |set: &str, what: &[&str]| {
+        assert_says(&retry(&[plain, set]).unwrap_err().to_string(), what);
+    };
+    says("retry.mode=fast", &["retry.mode", "plain", "on-die"]);
+    says("retry.entries=0", &["retry.entries = 0", "from 1 to 254"]);
+    says("retry.entries=255", &["retry.entries = 255", "from 1 to 254"]);
+    says("retry.correctable=0", &["retry.correctable = 0", "from 1"]);
+    says("retry.soft_reads=65", &["retry.soft_reads = 65", "to 64"]);
+    says("retry.soft_correctable=71", &["retry.soft_correctable = 71", "retry.correctable = 72"]);
+    says("retry.shorten=0.95", &["retry.shorten = 0.95", "to 0.9"]);
+    says("retry.refresh_at=41", &["retry.refresh_at = 41", "retry.entries = 40"]);
+    says("retry.decode=2min", &["retry.decode"]);
+    says("retry.mode=pipelined", &["retry.mode", "device.feature.cache_read = true"]);
+    says("ageing.retention=400d", &["ageing.retention", "366 d"]);
+    says("ageing.pe_cycles=20000000", &["ageing.pe_cycles = 20000000", "10000000"]);
+    says("ageing.reads=2000000000", &["ageing.reads", "1000000000"]);
+    says("ageing.drift=-1", &["ageing.drift = -1", "from 0 to 1000"]);
+    says("ageing.drift=nan", &["ageing.drift"]);
+    says("ageing.floor=0", &["ageing.floor = 0", "above 0"]);
+    says("ageing.slope=0", &["ageing.slope = 0", "above 0"]);
+    says("ageing.spread=1.5", &["ageing.spread = 1.5", "from 0 to 1"]);
+    says("ageing.page_types=[]", &["ageing.page_types", "a list of 0"]);
+    says("ageing.page_types=[1.0, 0.0]", &["ageing.page_types.1 = 0"]);
+    says("ageing.years=1", &["ageing.years"]);
+    let refused = |sets: &[&str]| load_with(GOOD, sets).unwrap_err().to_string();
+    let pipelined = ["retry.mode=pipelined", "device.feature.cache_read=true"];
+    let ordered = [&pipelined[..], &["drive.channel_order=data-first"]].concat();
+    assert_says(&refused(&ordered), &["drive.channel_order", "first-come"]);
+    let cut = [&pipelined[..], &["gc.mode=plane-blocking", "gc.copyback=true"]].concat();
+    assert_says(&refused(&cut), &["retry.mode", "gc.cut_transfers = false"]);
+    let unsoft = [plain, "retry.soft_reads=0", "retry.soft_correctable=1"];
+    assert!(retry(&unsoft).is_ok(), "there is no soft decoder");
+}
+
+#[test]
 fn scrubbing_is_off_until_it_is_asked_for_and_its_code_must_fit() {
     let scrub = |sets: &[&str]| load_with(GOOD, sets).map(|scenario| scenario.scrub);
     assert!(!scrub(&[]).unwrap().is_on());

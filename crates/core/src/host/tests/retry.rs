@@ -1,0 +1,224 @@
+//! Drives whose reads do not decode at once: the data and the order of things stay right whatever
+//! runs beside, what is off changes nothing, and the knobs move what they should.
+
+use super::{Setup, digest, drawn, one_of, small};
+use crate::drive::{RainSpec, Scheduler};
+use crate::flash::{AgeingSpec, ChannelOrder, RetryMode, RetrySpec, RetryStart};
+use crate::ftl::log::LogPolicy;
+use crate::ftl::{FtlKind, GcMode};
+use crate::host::{Arrival, Driver, JobSpec, Pattern};
+use crate::sim::Rng;
+use crate::stats::RetryCounters;
+use crate::units::{Bytes, Duration};
+
+/// A drive of 1,000 P/E cycles whose data was stored for 90 days: 1 to 4 retries a read.
+fn old() -> Setup {
+    let mut setup = small();
+    setup.retry.mode = RetryMode::Plain;
+    setup.ageing =
+        AgeingSpec { pe_cycles: 1_000, retention: Duration::from_s(90 * 86_400), ..setup.ageing };
+    setup
+}
+
+fn play(setup: &Setup) -> Driver {
+    let mut driver = setup.driver().with_timeout(Duration::from_s(120));
+    driver.play_to_the_end();
+    let (progress, oracle) = (driver.progress(), driver.oracle().unwrap());
+    assert_eq!(driver.starved(), None, "{}\n{setup:?}", driver.drive().describe());
+    assert_eq!(progress.issued, progress.completed, "{setup:?}");
+    assert_eq!(oracle.mismatches(), 0, "{:?} in {setup:?}", oracle.first_mismatch());
+    assert_eq!(driver.drive().outstanding(), 0);
+    driver.drive().ftl().check_laws();
+    driver.drive().check_nobody_reads();
+    driver.drive().check_parity();
+    driver
+}
+
+fn retries(setup: &Setup) -> RetryCounters {
+    play(setup).drive().counters().retry
+}
+
+fn read_mean(setup: &Setup) -> f64 {
+    play(setup).measured().read.histogram.mean().expect("there are reads").as_us_f64()
+}
+
+/// Reads alone, one after the other.
+fn reads_alone(mut setup: Setup) -> Setup {
+    let job =
+        JobSpec { queue_depth: 1, read_percent: 100.0, requests: 2_000, ..JobSpec::default() };
+    setup.jobs = vec![job];
+    setup
+}
+
+/// Any age and any way of retrying on a drive that may have anything else.
+pub(super) fn aged(mut setup: Setup) -> Setup {
+    let mut rng = Rng::stream(setup.seed, "aged");
+    let modes = [RetryMode::Plain, RetryMode::Pipelined, RetryMode::OnDie];
+    let cuts = setup.gc.mode == GcMode::PlaneBlocking && setup.gc.cut_transfers;
+    let mode = one_of(&mut rng, &modes);
+    setup.retry = RetrySpec {
+        mode: if cuts && mode == RetryMode::Pipelined { RetryMode::Plain } else { mode },
+        start: one_of(&mut rng, &[RetryStart::Default, RetryStart::Block]),
+        entries: one_of(&mut rng, &[1, 5, 40]),
+        decode: one_of(&mut rng, &[0, 1, 20].map(Duration::from_us)),
+        soft_reads: one_of(&mut rng, &[0, 1, 6]),
+        shorten: one_of(&mut rng, &[0.0, 0.25]),
+        refresh_at: one_of(&mut rng, &[0, 0, 1]),
+        ..RetrySpec::default()
+    };
+    if setup.retry.mode == RetryMode::Pipelined {
+        setup.device.feature.cache_read = true;
+        setup.drive.channel_order = ChannelOrder::FirstCome;
+    }
+    if setup.ftl.kind == FtlKind::LogBlock {
+        setup.retry.refresh_at = 0;
+    }
+    setup.ageing = AgeingSpec {
+        pe_cycles: one_of(&mut rng, &[0, 1_000, 5_000]),
+        retention: Duration::from_s(86_400 * one_of(&mut rng, &[0, 30, 365])),
+        disturb: one_of(&mut rng, &[1.0, 10_000.0]),
+        spread: one_of(&mut rng, &[0.0, 0.5]),
+        page_types: vec![1.0, one_of(&mut rng, &[1.0, 1.5, 4.0])],
+        ..AgeingSpec::default()
+    };
+    setup
+}
+
+#[test]
+fn drawn_drives_of_any_age_keep_their_data_and_end() {
+    let mut seen = RetryCounters::default();
+    for seed in 0..60 {
+        seen.add(&retries(&aged(drawn(seed))));
+    }
+    assert!(seen.retries > 10_000 && seen.soft_decodes > 100, "{seen:?}");
+    assert!(seen.shortened > 1_000 && seen.refreshed_blocks > 50, "{seen:?}");
+}
+
+#[test]
+fn log_blocks_are_retried_too() {
+    for policy in [LogPolicy::Fast, LogPolicy::Superblock] {
+        for mode in [GcMode::Base, GcMode::Preemptive] {
+            let mut setup = aged(Setup { seed: 3, ..small() });
+            (setup.ftl.kind, setup.ftl.log.policy, setup.gc.mode) =
+                (FtlKind::LogBlock, policy, mode);
+            setup.retry = RetrySpec { mode: RetryMode::Plain, ..RetrySpec::default() };
+            setup.ageing = old().ageing;
+            assert!(retries(&setup).retries > 100, "{policy:?} {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn a_mode_of_none_leaves_every_byte_as_it_was_whatever_the_age() {
+    let mut setup = old();
+    setup.retry.mode = RetryMode::None;
+    assert_eq!(digest(&play(&setup)), digest(&play(&small())));
+    assert_eq!(retries(&setup), RetryCounters::default());
+}
+
+#[test]
+fn a_young_drive_takes_a_decoding_more_and_nothing_else() {
+    let alone = read_mean(&reads_alone(small()));
+    let mut young = reads_alone(small());
+    young.retry.mode = RetryMode::Plain;
+    assert!((read_mean(&young) - alone - 20.0).abs() < 0.001, "{alone}");
+}
+
+#[test]
+fn no_observer_moves_a_byte() {
+    for seed in 0..12 {
+        let setup = aged(Setup { seed, ..small() });
+        let mut bare = setup.driver_of(setup.bare_drive());
+        bare.play_to_the_end();
+        assert_eq!(digest(&bare), digest(&play(&setup)), "{setup:?}");
+    }
+}
+
+#[test]
+fn each_knob_moves_the_mean_of_reads_its_way() {
+    type Change = fn(&mut Setup);
+    let knobs: [(&str, Change, Change); 10] = [
+        ("retention", |s| s.ageing.retention = Duration::ZERO, |_| {}),
+        ("pe_cycles", |s| s.ageing.pe_cycles = 0, |s| s.ageing.pe_cycles = 3_000),
+        ("reads", |s| s.ageing.reads = 0, |s| s.ageing.reads = 300_000),
+        ("page_types", |_| {}, |s| s.ageing.page_types = vec![1.0, 2.0]),
+        ("shorten", |s| s.retry.shorten = 0.25, |_| {}),
+        ("decode", |s| s.retry.decode = Duration::ZERO, |_| {}),
+        ("start", |s| s.retry.start = RetryStart::Block, |_| {}),
+        ("correctable", |_| {}, |s| s.retry.correctable = 40),
+        ("pipelined", |s| s.retry.mode = RetryMode::Pipelined, |_| {}),
+        ("on-die", |s| s.retry.mode = RetryMode::OnDie, |s| s.retry.mode = RetryMode::Pipelined),
+    ];
+    for (name, less, more) in knobs {
+        let mean = |change: Change| {
+            let mut setup = reads_alone(old());
+            setup.device.feature.cache_read = true;
+            setup.device.channel.rate = crate::units::Bandwidth::bytes_per_second(400_000_000);
+            change(&mut setup);
+            read_mean(&setup)
+        };
+        let (less, more) = (mean(less), mean(more));
+        assert!(less < more, "{name}: {less} of {more}");
+    }
+}
+
+/// Two in three pages of the hot blocks are read until they are disturbed; and all the old data is
+/// moved once, by reads of the host or of the scrubber.
+#[test]
+fn refresh_makes_old_data_young_and_its_copies_count() {
+    let mut setup = reads_alone(old());
+    setup.gc.mode = GcMode::Preemptive;
+    setup.jobs[0].requests = 12_000;
+    let without = play(&setup);
+    setup.retry.refresh_at = 1;
+    let with = play(&setup);
+    let (before, after) = (without.drive().counters(), with.drive().counters());
+    assert_eq!((before.retry.refreshed_blocks, before.copied_units), (0, 0));
+    assert!(after.retry.refreshed_blocks > 20, "{:?}", after.retry);
+    assert!(after.copied_units >= after.retry.refreshed_units * 9 / 10, "{after:?}");
+    assert!(after.retry.retries * 3 < before.retry.retries, "{:?}", after.retry);
+}
+
+#[test]
+fn the_scrubber_finds_old_blocks_that_nobody_reads() {
+    let mut setup = old();
+    setup.gc.mode = GcMode::Preemptive;
+    setup.retry.refresh_at = 1;
+    let job =
+        JobSpec { arrival: Arrival::Poisson, rate: 300.0, requests: 600, ..JobSpec::default() };
+    setup.jobs = vec![JobSpec { read_percent: 0.0, align: Bytes::kib(4), ..job }];
+    let quiet = retries(&setup);
+    setup.scrub.rate = 2_000.0;
+    let patrolled = retries(&setup);
+    assert!(patrolled.refreshed_blocks > quiet.refreshed_blocks + 10, "{quiet:?} {patrolled:?}");
+}
+
+#[test]
+fn a_page_that_no_decoder_brings_back_is_computed_or_the_read_fails() {
+    let mut setup = small();
+    (setup.device.geometry.channels, setup.gc.mode) = (4, GcMode::Preemptive);
+    setup.retry = RetrySpec { mode: RetryMode::Plain, soft_reads: 0, entries: 2, ..setup.retry };
+    // One page in four is beyond the hard decoder, and there is no soft one.
+    setup.ageing.page_types = vec![1.0, 1.0, 1.0, 10.0];
+    let driver = play(&setup);
+    let counted = driver.drive().counters().retry;
+    assert!(counted.lost_pages > 500 && counted.repaired == 0, "{counted:?}");
+    assert_eq!(counted.failed_reads, driver.progress().failed);
+    setup.rain = RainSpec { width: 4, ..RainSpec::default() };
+    let counted = retries(&setup);
+    assert!(counted.repaired > 100, "{counted:?}");
+}
+
+#[test]
+fn a_sequential_reader_of_a_pipelined_drive_ends_beside_collections_that_drain() {
+    for mode in GcMode::ALL {
+        let mut setup = old();
+        setup.gc.mode = mode;
+        (setup.gc.copyback, setup.gc.cut_transfers) = (mode == GcMode::PlaneBlocking, false);
+        setup.device.feature.cache_read = true;
+        setup.drive.scheduler = Scheduler::ReadFirst;
+        setup.retry.mode = RetryMode::Pipelined;
+        setup.jobs[0].pattern = Pattern::Sequential;
+        assert!(retries(&setup).retries > 1_000, "{mode:?}");
+    }
+}
