@@ -15,6 +15,8 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("erase-stress", include_str!("../../../../experiments/erase-stress.toml")),
     ("erase-timeout", include_str!("../../../../experiments/erase-timeout.toml")),
     ("erase-gc", include_str!("../../../../experiments/erase-gc.toml")),
+    ("erase-aero", include_str!("../../../../experiments/erase-aero.toml")),
+    ("retry-latency", include_str!("../../../../experiments/retry-latency.toml")),
     ("ttflash-ladder", include_str!("../../../../experiments/ttflash-ladder.toml")),
     ("ttflash-profiles", include_str!("../../../../experiments/ttflash-profiles.toml")),
     ("ttflash-trace", include_str!("../../../../experiments/ttflash-trace.toml")),

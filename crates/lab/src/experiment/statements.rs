@@ -6,11 +6,12 @@ use manx_core::config::{ConfigError, Source};
 use serde::Deserialize;
 use std::sync::OnceLock;
 
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("ttflash", include_str!("../../../../experiments/statements/ttflash.toml")),
     ("erase", include_str!("../../../../experiments/statements/erase.toml")),
     ("ioda", include_str!("../../../../experiments/statements/ioda.toml")),
     ("faster", include_str!("../../../../experiments/statements/faster.toml")),
+    ("retry", include_str!("../../../../experiments/statements/retry.toml")),
     ("laws", include_str!("../../../../experiments/statements/laws.toml")),
 ];
 
