@@ -100,6 +100,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
     program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     scrub::all(&scenario.scrub, &scenario.device)?;
+    device::passes(scenario)?;
     retry::all(scenario)?;
     map::all(scenario)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;

@@ -75,6 +75,21 @@ pub struct Features {
     /// Planes of a die work independently of each other (otherwise a die does one array operation
     /// at a time).
     pub independent_planes: bool,
+    /// The order in which the pages of a block are programmed.
+    pub page_order: PageOrder,
+}
+
+/// The order of the pages of a block: which page type each row has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageOrder {
+    /// A word line after the other, its page types in turn.
+    #[default]
+    WordLine,
+    /// Page types of neighbouring word lines in turn, so that an upper page comes after the lower
+    /// page of the next word line (Park et al., JSSC 2008): L0, L1 U0, L2 U1, .. with two types,
+    /// L0, L1 M0, L2 M1 U0, .. with three.
+    Paired,
 }
 
 impl Default for Features {
@@ -85,6 +100,7 @@ impl Default for Features {
             cache_program: false,
             cache_read: false,
             independent_planes: false,
+            page_order: PageOrder::WordLine,
         }
     }
 }
@@ -98,10 +114,18 @@ pub struct ArrayTiming {
     pub read: Vec<Duration>,
     /// tPROG for each page type (with one-shot programming: one time, for the whole word line).
     pub program: Vec<Duration>,
+    /// The coarse pass of a word line that is programmed in two (foggy-fine): its data crosses
+    /// twice, and `program` is the fine pass. 0: one pass.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub foggy: Duration,
     /// One erase step (ramp, pulse, recovery, verify).
     pub erase_step: Duration,
     /// Steps in an erase: tBERS is `erase_step` x `erase_steps`.
     pub erase_steps: u32,
+}
+
+fn is_none(time: &Duration) -> bool {
+    time.is_zero()
 }
 
 /// Times on a channel.

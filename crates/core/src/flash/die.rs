@@ -76,6 +76,10 @@ pub(super) enum Phase {
     TransferringIn,
     /// tPROG runs.
     Programming,
+    /// The coarse pass of a program runs.
+    Foggy,
+    /// Its data crosses again, for the fine pass.
+    TransferringAgain,
     /// A whole copy is under way; one in two events programs.
     Copying,
     /// The read of a whole copy in two events is under way.

@@ -207,6 +207,8 @@ impl Flash {
         match self.dies[slot].phase {
             Phase::Erasing { steps_left: 0 } => self.finish(now, slot),
             Phase::TransferringIn => self.loaded(now, slot),
+            Phase::Foggy => self.loads_again(now, slot),
+            Phase::TransferringAgain => self.array_programs(now, slot),
             Phase::Erasing { steps_left } => {
                 self.dies[slot].phase = Phase::Erasing { steps_left: steps_left - 1 };
                 self.timers.set(slot, now + self.timing.erase_step);
@@ -377,10 +379,41 @@ impl Flash {
         let What::Program { row, .. } = die.operation.what else {
             unreachable!("only a program loads")
         };
-        let (operation, time) = (die.operation, self.timing.program(&self.layout, row));
         if self.suspends_programs {
+            let time = self.timing.program(&self.layout, row);
             return self.program_begins(now, slot, time);
         }
+        if !self.timing.is_one_pass() {
+            let (operation, done) = (die.operation, now + self.timing.foggy);
+            self.dies[slot].phase = Phase::Foggy;
+            self.timers.set(slot, done);
+            self.log(slot, (now, done), Act::Program, &operation);
+            return Fired::NOTHING;
+        }
+        self.array_programs(now, slot)
+    }
+
+    /// The coarse pass is done: the data of the row crosses again.
+    fn loads_again(&mut self, now: Instant, slot: usize) -> Fired {
+        let (operation, channel) = (self.dies[slot].operation, self.dies[slot].channel);
+        let What::Program { sectors, .. } = operation.what else {
+            unreachable!("only a program has passes")
+        };
+        self.dies[slot].phase = Phase::TransferringAgain;
+        let load = self.reserve_first(now, (slot, channel), Crossing::In(sectors), &operation);
+        self.timers.set(slot, load.end);
+        self.log(slot, (now, load.start), Act::Wait, &operation);
+        self.log(slot, (load.start, load.end), Act::DataIn, &operation);
+        Fired::NOTHING
+    }
+
+    /// The array begins the only pass of a program, or the last one.
+    fn array_programs(&mut self, now: Instant, slot: usize) -> Fired {
+        let operation = self.dies[slot].operation;
+        let What::Program { row, .. } = operation.what else {
+            unreachable!("only a program loads")
+        };
+        let time = self.timing.program(&self.layout, row);
         self.dies[slot].phase = Phase::Programming;
         let done = now + time;
         self.timers.set(slot, done);

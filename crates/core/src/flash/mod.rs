@@ -55,7 +55,7 @@ pub use blame::{Doing, Keeper, Kept, Waits};
 pub(crate) use blame::{add_kept, kept_between};
 pub use capacity::Capacity;
 pub(crate) use capacity::{lanes, program_unit, raw_bytes};
-pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
+pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry, PageOrder};
 pub use die::{Operation, What};
 pub use errors::{BitErrors, ErrorCounters, ErrorModel, Found};
 pub use faults::{FaultDraws, FaultSpec};
@@ -72,6 +72,7 @@ pub use suspendable::{
     ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionLimits, SuspensionTimes,
 };
 pub use timing::Timing;
+pub(crate) use timing::page_types;
 
 use crate::sim::Timers;
 use crate::units::{Die, Duration, Instant, Ppn};
@@ -187,7 +188,7 @@ impl Flash {
             watches_channels: false,
             any_order: false,
             counters: FlashOperations::default(),
-            watches_loads: device.feature.cache_program,
+            watches_loads: device.feature.cache_program || !device.timing.foggy.is_zero(),
             suspends_erases: false,
             suspends_programs: false,
             suspensions: None,

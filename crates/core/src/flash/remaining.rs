@@ -34,7 +34,7 @@ impl Flash {
                 due().max(self.channel_busy_for(now, die)) + self.timing.transfer(sectors)
             }
             (Phase::TransferringIn, What::Program { row, .. }) => {
-                due() + self.timing.program(&self.layout, row)
+                due() + self.timing.coarse() + self.timing.program(&self.layout, row)
             }
             (Phase::Copying | Phase::CopyReading, _) => self.whole_copy_left(now, die),
             (Phase::Erasing { steps_left }, _) => {
@@ -122,7 +122,8 @@ impl Flash {
                 timing.command + timing.transfer(sectors) + timing.program(&self.layout, Ppn(0))
             }
             What::Program { row, sectors } => {
-                timing.command + timing.transfer(sectors) + timing.program(&self.layout, row)
+                let array = timing.coarse() + timing.program(&self.layout, row);
+                timing.command + timing.transfer(sectors) + array
             }
             What::Erase { .. } => timing.erase(),
             What::Copy { from, to } => {

@@ -383,20 +383,17 @@ impl Retries {
 
 impl Flash {
     /// Reads may not decode at once from now on; pages that were programmed before are as old as
-    /// `age` says. A flash that came back from a power loss keeps its books.
+    /// `age` says. Call it before the first operation.
     pub fn retry_reads(&mut self, spec: &RetrySpec, age: &AgeingSpec, seed: u64) {
-        if self.retries.is_none() {
-            let dies = self.layout.dies;
-            let retries = Retries::new(spec, age, &self.rows_written, dies, seed);
-            self.retries = Some(Box::new(retries));
-        }
+        let retries = Retries::new(spec, age, &self.rows_written, self.layout.dies, seed);
+        self.retries = Some(Box::new(retries));
     }
 
     pub(super) fn page_at(&self, page: Ppn) -> PageAt {
         let (block, (row, slot)) = (self.layout.block_of(page), self.layout.slot_of(page));
         let pages = self.layout.units_per_row / self.layout.units_per_read;
-        let page = row * pages + slot / self.layout.units_per_read;
-        PageAt { block, row, page, kind: page }
+        let kind = self.timing.kind(&self.layout, page);
+        PageAt { block, row, page: row * pages + slot / self.layout.units_per_read, kind }
     }
 
     /// True when no decoder brings the page back.

@@ -173,7 +173,8 @@ impl Flash {
             match (phase, operation.what) {
                 (Phase::TransferringIn, What::Program { .. }) => self.never_began(&operation),
                 (Phase::Programming, What::Program { row, .. })
-                    if due >= now + self.timing.program(&self.layout, row) =>
+                    if self.timing.is_one_pass()
+                        && due >= now + self.timing.program(&self.layout, row) =>
                 {
                     self.never_began(&operation);
                 }

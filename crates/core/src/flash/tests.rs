@@ -7,6 +7,7 @@ use super::{
 use crate::units::{Bandwidth, Bytes, Channel, Die, Duration, Instant, Lane, Ppn};
 
 mod order;
+mod passes;
 mod retry;
 
 const NS: Duration = Duration::from_ns(1);
@@ -31,6 +32,7 @@ pub(crate) fn device() -> Device {
         timing: ArrayTiming {
             read: vec![Duration::from_us(40)],
             program: vec![Duration::from_us(800)],
+            foggy: Duration::ZERO,
             erase_step: Duration::from_us(400),
             erase_steps: 5,
         },

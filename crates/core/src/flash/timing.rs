@@ -1,6 +1,6 @@
 //! How long each operation takes, resolved once from a device table.
 
-use super::{Device, Layout};
+use super::{Device, Layout, PageOrder};
 use crate::units::{Bandwidth, Duration, Ppn};
 
 /// Times of the operations of one device.
@@ -8,6 +8,10 @@ use crate::units::{Bandwidth, Duration, Ppn};
 pub struct Timing {
     read: Vec<Duration>,
     program: Vec<Duration>,
+    /// The coarse pass of a program, where there are two.
+    pub foggy: Duration,
+    /// Where rows have their page types in an order of their own: the type of each row.
+    types: Vec<u8>,
     /// One erase step.
     pub erase_step: Duration,
     /// Steps in an erase.
@@ -30,6 +34,11 @@ impl Timing {
         Self {
             read: device.timing.read.clone(),
             program: device.timing.program.clone(),
+            foggy: device.timing.foggy,
+            types: match device.feature.page_order {
+                PageOrder::WordLine => Vec::new(),
+                PageOrder::Paired => paired(layout.rows, page_types(device)),
+            },
             erase_step: device.timing.erase_step,
             erase_steps: device.timing.erase_steps,
             command: device.channel.command,
@@ -48,9 +57,21 @@ impl Timing {
         if self.read.len() == 1 {
             return self.read[0];
         }
+        self.read[self.kind(layout, ppn) as usize % self.read.len()]
+    }
+
+    /// The place of a physical page in the lists of the page types.
+    pub fn kind(&self, layout: &Layout, ppn: Ppn) -> u32 {
         let (row, slot) = layout.slot_of(ppn);
-        let page = row * self.program_pages + slot / layout.units_per_read;
-        self.read[page as usize % self.read.len()]
+        match self.types.get(row as usize) {
+            Some(kind) => (*kind).into(),
+            None => row * self.program_pages + slot / layout.units_per_read,
+        }
+    }
+
+    /// True when a row is programmed in one pass.
+    pub fn is_one_pass(&self) -> bool {
+        self.foggy.is_zero()
     }
 
     /// An erase with its command.
@@ -58,13 +79,20 @@ impl Timing {
         self.erase_command + self.erase_step * u64::from(self.erase_steps)
     }
 
-    /// The mean tR of the page types, and the mean tPROG.
+    /// A coarse pass with the data that crosses again behind it, of a whole row; 0 where there is
+    /// one pass.
+    pub fn coarse(&self) -> Duration {
+        let row = self.transfer.last().copied().unwrap_or_default();
+        if self.is_one_pass() { Duration::ZERO } else { self.foggy + self.command + row }
+    }
+
+    /// The mean tR of the page types, and the mean tPROG, of both passes where there are two.
     pub fn means(&self) -> (Duration, Duration) {
         let mean = |times: &[Duration]| {
             let sum = times.iter().fold(Duration::ZERO, |sum, time| sum + *time);
             Duration::from_ns(sum.as_ns() / (times.len() as u64).max(1))
         };
-        (mean(&self.read), mean(&self.program))
+        (mean(&self.read), mean(&self.program) + self.coarse())
     }
 
     /// True when all pages are read, and all rows programmed, in the same time.
@@ -77,9 +105,9 @@ impl Timing {
         self.read.iter().copied().max().unwrap_or_default()
     }
 
-    /// The longest tPROG of any row.
+    /// The longest tPROG of any row, both passes where there are two.
     pub fn longest_program(&self) -> Duration {
-        self.program.iter().copied().max().unwrap_or_default()
+        self.program.iter().copied().max().unwrap_or_default() + self.coarse()
     }
 
     /// tPROG of the row that starts at `ppn`.
@@ -88,7 +116,9 @@ impl Timing {
         if self.program.len() == 1 {
             return self.program[0];
         }
-        self.program[layout.row_of(ppn) as usize % self.program.len()]
+        let row = layout.row_of(ppn) as usize;
+        let kind = self.types.get(row).map_or(row, |kind| usize::from(*kind));
+        self.program[kind % self.program.len()]
     }
 
     /// Time of `sectors` on the channel, without the command.
@@ -97,6 +127,41 @@ impl Timing {
         match self.transfer.get(sectors as usize) {
             Some(time) => *time,
             None => self.rate.time_for(u64::from(sectors) * 512),
+        }
+    }
+}
+
+/// Page types that a device tells apart: the longer of its two lists.
+pub(crate) fn page_types(device: &Device) -> u32 {
+    device.timing.read.len().max(device.timing.program.len()) as u32
+}
+
+/// The page type of each of `rows` rows where those of neighbouring word lines take turns: by the
+/// sum of word line and type, then by type.
+fn paired(rows: u32, types: u32) -> Vec<u8> {
+    let mut pages: Vec<(u32, u32)> = (0..rows / types)
+        .flat_map(|line| (0..types).map(move |kind| (line + kind, kind)))
+        .collect();
+    pages.sort_unstable();
+    pages.iter().map(|(_, kind)| *kind as u8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paired_page_comes_after_the_lower_one_of_the_next_word_line() {
+        // Two types: L0, L1 U0, L2 U1, L3 U2, U3. Three: L0, L1 M0, L2 M1 U0, L3 M2 U1, M3 U2, U3.
+        assert_eq!(paired(8, 2), [0, 0, 1, 0, 1, 0, 1, 1]);
+        assert_eq!(paired(12, 3), [0, 0, 1, 0, 1, 2, 0, 1, 2, 1, 2, 2]);
+        for (rows, types) in [(8, 1), (96, 2), (96, 3), (96, 4)] {
+            let kinds = paired(rows, types);
+            assert_eq!(kinds.len() as u32, rows);
+            for kind in 0..types {
+                let of_it = kinds.iter().filter(|one| u32::from(**one) == kind).count();
+                assert_eq!(of_it as u32, rows / types, "every word line has each of its pages");
+            }
         }
     }
 }

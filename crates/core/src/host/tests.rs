@@ -14,6 +14,7 @@ mod knobs;
 mod laws;
 mod merges;
 mod oracle;
+mod pages;
 mod planes;
 mod predictable;
 mod program_suspension;

@@ -131,8 +131,10 @@ impl Run<'_> {
         } else {
             0
         };
-        let errors = driver.drive().flash().bit_errors().map_or(0, |errors| errors.bytes() as u64);
-        machine.with_memory(peak_rss_bytes(), ftl.bytes() as u64 + verified + errors, pages)
+        let flash = driver.drive().flash();
+        let errors = flash.bit_errors().map_or(0, |errors| errors.bytes());
+        let held = (ftl.bytes() + errors + flash.retry_bytes()) as u64 + verified;
+        machine.with_memory(peak_rss_bytes(), held, pages)
     }
 
     /// Warnings about the state that the drives started from.

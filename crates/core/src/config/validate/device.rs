@@ -1,7 +1,9 @@
 //! The limits of a device table.
 
 use super::{Check, require, require_operation_time, require_rate};
-use crate::flash::{Device, lanes, program_unit, raw_bytes};
+use crate::config::Scenario;
+use crate::drive::ProgramMode;
+use crate::flash::{Device, PageOrder, lanes, page_types, program_unit, raw_bytes};
 
 /// The most map units a device may have: a physical page number has 32 bits, and one value of it
 /// means "nowhere".
@@ -107,6 +109,12 @@ pub(super) fn timing(device: &Device) -> Check {
         format!("a list of {programs}"),
         format!("one time: {shot} pages of a word line are programmed in one shot"),
     )?;
+    page_order(device)?;
+    require_operation_time(timing.foggy, "device.timing.foggy")?;
+    let message = "above 0 it needs device.feature.cache_program = false: between two passes no \
+                   other program's data may go ahead";
+    let holds = timing.foggy.is_zero() || !device.feature.cache_program;
+    require(holds, "device.timing.foggy", timing.foggy, message)?;
     let step = timing.erase_step;
     require(
         !step.is_zero(),
@@ -120,6 +128,42 @@ pub(super) fn timing(device: &Device) -> Check {
     require_rate(device.channel.rate, "device.channel.rate")?;
     require_operation_time(device.channel.command, "device.channel.command")?;
     require_operation_time(device.channel.erase_command, "device.channel.erase_command")
+}
+
+/// Page types in an order of their own: whole word lines, a type a page.
+fn page_order(device: &Device) -> Check {
+    if device.feature.page_order == PageOrder::WordLine {
+        return Ok(());
+    }
+    let (key, value) = ("device.feature.page_order", "\"paired\"");
+    let message = "it needs device.feature.program_pages = 1: a word line in one shot has no order";
+    require(device.feature.program_pages == 1, key, value, message)?;
+    let (types, read) = (page_types(device), device.timing.read.len() as u32);
+    let program = device.timing.program.len() as u32;
+    let message = format!(
+        "it needs a list of 2 page types or more in device.timing, and the other of one time or as \
+         many; they are {read} and {program}"
+    );
+    let alike = [read, program].iter().all(|count| [1, types].contains(count));
+    require(types > 1 && alike, key, value, message)?;
+    let pages = device.geometry.pages;
+    let message =
+        format!("a multiple of the {types} page types of device.timing: whole word lines");
+    require(pages.is_multiple_of(types), "device.geometry.pages", pages, message)
+}
+
+/// Programs in two passes, and what they do not go with.
+pub(super) fn passes(scenario: &Scenario) -> Check {
+    let Scenario { device, gc, program, .. } = scenario;
+    if device.timing.foggy.is_zero() {
+        return Ok(());
+    }
+    let (key, value) = ("device.timing.foggy", device.timing.foggy);
+    let message = "above 0 it needs program.mode = \"none\": where a pass may stop is not modelled";
+    require(program.mode == ProgramMode::None, key, value, message)?;
+    let message = "above 0 it needs gc.copyback = false: the data of the second pass crosses the \
+                   channel";
+    require(!gc.copyback, key, value, message)
 }
 
 /// The limits that the tables of a translation layer set.

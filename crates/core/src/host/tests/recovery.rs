@@ -284,6 +284,7 @@ pub(super) fn any(seed: u64) -> Setup {
             cache_read: one_of(3) == 0,
             cache_program: one_of(3) == 0,
             independent_planes: one_of(2) == 0,
+            ..Features::default()
         };
         setup.drive.buffer = Bytes::kib(256);
         setup.gc.mode = [

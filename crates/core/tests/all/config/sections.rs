@@ -138,8 +138,30 @@ fn reads_decode_at_once_until_retries_are_asked_for_and_what_they_need_is_said()
     assert_says(&refused(&ordered), &["drive.channel_order", "first-come"]);
     let cut = [&pipelined[..], &["gc.mode=plane-blocking", "gc.copyback=true"]].concat();
     assert_says(&refused(&cut), &["retry.mode", "gc.cut_transfers = false"]);
+    assert_says(&refused(&[plain, "recovery.keep=true"]), &["recovery.keep = true", "retry.mode"]);
     let unsoft = [plain, "retry.soft_reads=0", "retry.soft_correctable=1"];
     assert!(retry(&unsoft).is_ok(), "there is no soft decoder");
+}
+
+#[test]
+fn orders_of_pages_and_two_passes_say_what_they_need() {
+    let says = |sets: &[&str], what: &[&str]| {
+        assert_says(&load_with(GOOD, sets).unwrap_err().to_string(), what);
+    };
+    let (paired, foggy) = ("device.feature.page_order=paired", "device.timing.foggy=600us");
+    let two = r#"device.timing.read=["40us","60us"]"#;
+    says(&[paired], &["device.feature.page_order", "2 page types or more"]);
+    says(&[paired, two, "device.geometry.pages=255"], &["device.geometry.pages = 255", "2 page"]);
+    let three = r#"device.timing.program=["1ms","2ms","3ms"]"#;
+    says(&[paired, two, three], &["device.feature.page_order", "they are 2 and 3"]);
+    let shot = "device.feature.program_pages=2";
+    says(&[paired, two, shot], &["device.feature.page_order", "program_pages = 1"]);
+    assert!(load_with(GOOD, &[paired, two]).is_ok());
+    says(&[foggy, "device.feature.cache_program=true"], &["device.timing.foggy", "cache_program"]);
+    says(&[foggy, "gc.copyback=true"], &["device.timing.foggy = 600us", "gc.copyback = false"]);
+    says(&[foggy, "program.mode=ips"], &["device.timing.foggy = 600us", "program.mode"]);
+    says(&["device.timing.foggy=2min"], &["device.timing.foggy"]);
+    assert!(load_with(GOOD, &[foggy]).is_ok());
 }
 
 #[test]
