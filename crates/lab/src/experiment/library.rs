@@ -45,6 +45,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("ioda-brt", include_str!("../../../../experiments/ioda-brt.toml")),
     ("ioda-slowest", include_str!("../../../../experiments/ioda-slowest.toml")),
     ("ioda-op", include_str!("../../../../experiments/ioda-op.toml")),
+    ("ioda-needed", include_str!("../../../../experiments/ioda-needed.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.
