@@ -5,6 +5,7 @@ use manx_core::config::{ConfigError, Source, nearest};
 const EXPERIMENTS: &[(&str, &str)] = &[
     ("engine-laws", include_str!("../../../../experiments/engine-laws.toml")),
     ("waf-analytic", include_str!("../../../../experiments/waf-analytic.toml")),
+    ("mechanism-laws", include_str!("../../../../experiments/mechanism-laws.toml")),
     ("gc-modes", include_str!("../../../../experiments/gc-modes.toml")),
     ("gc-enterprise", include_str!("../../../../experiments/gc-enterprise.toml")),
     ("erase-70-30", include_str!("../../../../experiments/erase-70-30.toml")),
