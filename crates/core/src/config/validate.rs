@@ -16,7 +16,7 @@ mod space;
 
 use super::Scenario;
 use crate::drive::{
-    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, ForecastOf, PreconditionSpec,
+    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, PreconditionSpec,
     PreconditionState, ProgramMode, ProgramSpec, RainSpec, Scheduler, Update, UpdateReads,
 };
 use crate::flash::{Device, lanes, program_unit};
@@ -222,9 +222,6 @@ fn superblock_parity(scenario: &Scenario) -> Check {
     let message = "rain.update = \"superblock\" needs \"estimate\": the members of a stripe are \
                    collected at once";
     require(rain.cost_rule == CostRule::Estimate, "rain.cost_rule", "\"rotation\"", message)?;
-    let message = "rain.update = \"superblock\" needs \"rest\": the other one is a rule of the \
-                   ttFlash authors' code, whose parity is in place";
-    require(rain.forecast == ForecastOf::Rest, "rain.forecast", "\"start\"", message)?;
     let message = "rain.update = \"superblock\" needs \"empty\", \"fill\" or \"steady\": \"aged\" \
                    fills each lane by itself, and a stripe is written over all of them";
     require(

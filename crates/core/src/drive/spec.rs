@@ -248,8 +248,6 @@ pub struct RainSpec {
     pub reconstruct: Reconstruct,
     /// `full` and `cost`: how a stripe is judged.
     pub cost_rule: CostRule,
-    /// How long a GC run is expected to keep a page.
-    pub forecast: ForecastOf,
     /// How the reads of a parity update deal with garbage collection.
     pub update_reads: UpdateReads,
     /// From the last member's arrival to the page: the XOR.
@@ -264,7 +262,6 @@ impl Default for RainSpec {
             evict: Evict::Stripe,
             reconstruct: Reconstruct::Never,
             cost_rule: CostRule::Estimate,
-            forecast: ForecastOf::Rest,
             update_reads: UpdateReads::Wait,
             xor: Duration::from_us(10),
         }
@@ -327,17 +324,6 @@ pub enum CostRule {
     /// As if at most one member of a stripe were collected at a time, as rotating garbage
     /// collection sees to: always while the victim is copied, by time while it is erased.
     Rotation,
-}
-
-/// How long a GC run is expected to keep a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ForecastOf {
-    /// For what is left of its operations.
-    Rest,
-    /// Until the instant that was expected when it began, and no longer: the ttFlash authors' code
-    /// (tinyTailFlash, `gc_predict_complete_time`), which no delay on the way corrects.
-    Start,
 }
 
 /// How the reads of a parity update deal with garbage collection.

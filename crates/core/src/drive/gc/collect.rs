@@ -222,7 +222,6 @@ impl Drive {
         self.choose_way();
         self.counters.collections += 1;
         self.turn_is_taken(pool);
-        self.expect_end(now, pool);
         self.counters.forced_collections += u64::from(urgent);
         if let Some(pace) = &mut self.pace {
             pace.begins(&self.ftl, pool);

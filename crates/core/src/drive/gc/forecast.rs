@@ -122,12 +122,7 @@ impl Drive {
 
     /// The copy of a victim that is not yet chosen: that of the pool's emptiest block.
     pub(in crate::drive) fn copy_ahead(&self, pool: Pool) -> Duration {
-        self.copy_of(self.ftl.fewest_valid(pool))
-    }
-
-    /// The copy of so many valid map units.
-    fn copy_of(&self, valid: u32) -> Duration {
-        let layout = &self.flash.layout;
+        let (valid, layout) = (self.ftl.fewest_valid(pool), &self.flash.layout);
         self.copies(
             valid.div_ceil(layout.units_per_read),
             valid,
@@ -151,30 +146,7 @@ impl Drive {
 
     /// The forecast for the die of a page of a stripe.
     pub(in crate::drive) fn forecast_of(&self, now: Instant, lpn: Lpn) -> Forecast {
-        let die = self.flash.layout.die_of(self.ftl.striped_lane(lpn));
-        let rest = self.gc_forecast(now, die);
-        let Some(rain) = self.rain.as_ref().filter(|rain| !rain.expected.is_empty()) else {
-            return rest;
-        };
-        let here = self.ftl.pools_on(die).filter(|pool| self.ftl.is_collecting(*pool));
-        let keeper = self.collector.keeper_of(die).filter(|(_, holds)| *holds);
-        let begun = here.chain(keeper.map(|(pool, _)| pool));
-        match begun.map(|pool| rain.expected[pool.index()]).max() {
-            Some(end) if end <= now => Forecast { left: Duration::ZERO, ..rest },
-            Some(end) => Forecast { left: rest.left.min(end.since(now)), ..rest },
-            None => rest,
-        }
-    }
-
-    /// A GC run begins, and when it should end is noted where the rule of tolerant reads asks.
-    pub(in crate::drive) fn expect_end(&mut self, now: Instant, pool: Pool) {
-        if self.rain.as_ref().is_none_or(|rain| rain.expected.is_empty()) {
-            return;
-        }
-        let end = now + self.copy_of(self.ftl.valid_left(pool)) + self.flash.timing().erase();
-        if let Some(rain) = &mut self.rain {
-            rain.expected[pool.index()] = end;
-        }
+        self.gc_forecast(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)))
     }
 
     /// A page read alone: command, array, `sectors` over the channel.

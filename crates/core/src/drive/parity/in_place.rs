@@ -40,7 +40,7 @@ use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::drive::parity::reconstruct::Rebuild;
-use crate::drive::{Drive, Evict, ForecastOf, RainSpec, UpdateReads};
+use crate::drive::{Drive, Evict, RainSpec, UpdateReads};
 use crate::ftl::{Stripes, Translation};
 use crate::sim::{NIL, Slab, mix, prefetch, unmix};
 use crate::units::{Instant, Lpn, Ppn};
@@ -52,8 +52,6 @@ const UPDATES_MIN: u32 = 1024;
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Rain {
     pub spec: RainSpec,
-    /// By pool, with [`ForecastOf::Start`]: when its GC run was expected to end as it began.
-    pub expected: Vec<Instant>,
     /// By stripe: its update, or `NIL`.
     pub(super) update_of: Vec<u32>,
     pub(super) updates: Vec<Update>,
@@ -134,10 +132,6 @@ impl Drive {
         self.scheme = Scheme::ParityInPlace;
         self.rain = Some(Box::new(Rain {
             spec: spec.clone(),
-            expected: match spec.forecast {
-                ForecastOf::Rest => Vec::new(),
-                ForecastOf::Start => vec![Instant::START; self.ftl.pools() as usize],
-            },
             update_of: vec![NIL; stripes.count() as usize],
             updates: vec![Update::default(); updates as usize],
             free: (0..updates).rev().collect(),

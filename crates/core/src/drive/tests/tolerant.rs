@@ -4,8 +4,8 @@
 
 use super::{Bench, LANES, PAGE, Times, start, ttflash, write_through};
 use crate::drive::{
-    CostRule, Drive, DriveSpec, EraseMode, EraseSpec, ForecastOf, FullBuffer, Op, RainSpec,
-    Reconstruct, UpdateReads,
+    CostRule, Drive, DriveSpec, EraseMode, EraseSpec, FullBuffer, Op, RainSpec, Reconstruct,
+    UpdateReads,
 };
 use crate::flash::Layout;
 use crate::ftl::timeless::Writer;
@@ -268,30 +268,6 @@ fn full_computes_in_whole_stripes_only() {
         let late = at + waits - times.page_read() - NS;
         assert_eq!(what_a_read_does(&bench, late, page(KEPT, 0), pages(7)).1, 1);
     }
-}
-
-/// Transfers of the host on its channel delay a collection's commands: where it should have ended
-/// the erase has a while left, which a forecast of the start does not see.
-#[test]
-fn a_forecast_of_the_start_does_not_see_what_delays_a_collection() {
-    let left = |forecast| {
-        let gc = GcSpec { copyback: true, ..gc(GcMode::PlaneBlocking) };
-        let (mut bench, begins) = collecting(gc, &RainSpec { forecast, ..cost() });
-        let times = bench.times();
-        let copy = copy_of_a_page(times, true) * u64::from(VALID);
-        let ends = begins + copy + times.erase_command + times.erase;
-        let at = |k: u64| begins + Duration::from_us(100 * k);
-        for k in (1..).take_while(|k| at(*k) < ends) {
-            bench.advance_to(at(k));
-            bench.submit(at(k), Op::Read, (page(k, 0) + 7) * u64::from(PAGE), PAGE, false);
-        }
-        bench.advance_to(ends);
-        let forecast = |drive: &Drive| drive.forecast_of(ends, Lpn(page(KEPT, 0) as u32)).left;
-        (forecast(&bench.drive), bench.drive.gc_remaining(ends, Die(0)))
-    };
-    let (rest, start) = (left(ForecastOf::Rest), left(ForecastOf::Start));
-    assert!(rest.0 > Duration::ZERO && rest.0 == rest.1, "{rest:?}");
-    assert_eq!(start, (Duration::ZERO, rest.1));
 }
 
 #[test]

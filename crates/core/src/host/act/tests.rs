@@ -294,7 +294,7 @@ fn the_fourth_condition_holds_each_types_mean_against_its_period() {
     assert_eq!((at.rules.act, at.rules.paper_stress), (ActVerdict::Pass, ActVerdict::Fail));
     assert_eq!(at.reads.period_us, Some(500.0));
     assert_eq!(at.large_writes.period_us, Some(42_500.0));
-    // One read in 16 takes 2 ms, their mean 133 us: the stress test passes, the performance test not.
+    // One read in 16 takes 2 ms, their mean is 133 us: stress passes, performance does not.
     let tailed = (0..10_000).map(|read| if read % 16 == 0 { 2_000_000 } else { 9_000 });
     let tailed = fed(&spec(), tailed).result(false).rules;
     assert_eq!((tailed.paper, tailed.paper_stress), (ActVerdict::Fail, ActVerdict::Pass));

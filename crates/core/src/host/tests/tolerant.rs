@@ -3,9 +3,7 @@
 
 use super::rain::{drawn_with_parity, guarded};
 use super::{Setup, digest, one_of};
-use crate::drive::{
-    CostRule, EraseMode, ForecastOf, ProgramMode, Reconstruct, Scheduler, UpdateReads,
-};
+use crate::drive::{CostRule, EraseMode, ProgramMode, Reconstruct, Scheduler, UpdateReads};
 use crate::ftl::{Frontiers, GcMode, GcWhen};
 use crate::host::JobSpec;
 use crate::sim::Rng;
@@ -22,8 +20,6 @@ fn drawn_tolerant(seed: u64) -> Setup {
         &[Reconstruct::Full, Reconstruct::Cost, Reconstruct::Cost, Reconstruct::Always],
     );
     setup.rain.cost_rule = one_of(&mut rng, &[CostRule::Estimate, CostRule::Rotation]);
-    setup.rain.forecast =
-        one_of(&mut rng, &[ForecastOf::Rest, ForecastOf::Rest, ForecastOf::Start]);
     setup.rain.update_reads = one_of(&mut rng, &[UpdateReads::Wait, UpdateReads::Reconstruct]);
     setup.gc.mode =
         one_of(&mut rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
