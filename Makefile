@@ -2,12 +2,13 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-soak bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-faults test-soak bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
 	@echo "make test-long    the campaigns of minutes too"
 	@echo "make test-guest    the Linux kernel's NVMe/TCP, in a guest, against manx serve (a minute)"
+	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
@@ -36,6 +37,10 @@ test-guest: deps-guest
 test-soak: deps
 	$(CARGO) build --release -p manx-ssd
 	crates/cli/tests/soak/run $(or $(SECONDS),1200)
+
+# The lab tested by faults: .ci/faults/list.toml into a copy of the tree, one build, the claims of the experiments.
+test-faults:
+	CARGO="$(CARGO)" .ci/faults/campaign $(if $(RECORD),--record)
 
 # Two seconds each, as many at once as there are cores, from the saved corpora.
 fuzz-minute: deps

@@ -148,6 +148,9 @@ impl<L: MemberLink> Array<L> {
         }
         p.direct = false;
         if completion.status == Status::Success {
+            if let Some(free_at) = p.refused.filter(|free_at| *free_at != NEVER_SERVED) {
+                self.counters.brt_late_ns += now.as_ns().saturating_sub(free_at);
+            }
             self.note_collections(piece, &completion);
             self.abandon(now, piece);
             return self.finish_piece(now, piece, completion.payload.as_deref());
@@ -170,6 +173,9 @@ impl<L: MemberLink> Array<L> {
 
     fn must_wait(&mut self, now: Instant, piece: u32) {
         self.counters.must_waits += 1;
+        if let Some(free_at) = self.pieces[piece].refused.filter(|at| *at != NEVER_SERVED) {
+            self.counters.brt_promised_ns += free_at.saturating_sub(now.as_ns());
+        }
         self.ask_directly(now, piece, PredictableLatency::MustWait);
     }
 

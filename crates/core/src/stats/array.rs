@@ -26,6 +26,11 @@ counters! {
         sum double_fails: u64,
         /// Reads that were submitted again and had to wait (commands).
         sum must_waits: u64,
+        /// Busy remaining times of those that waited for their own drive, from the second
+        /// submission (nanoseconds).
+        sum brt_promised_ns: u64,
+        /// By how much they completed after these times, their own read included (nanoseconds).
+        sum brt_late_ns: u64,
         /// Pieces not read from their own drive because it had better not be (pieces).
         sum avoided: u64,
         /// Reads that asked for the rest of their row after a while (pieces).

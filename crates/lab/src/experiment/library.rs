@@ -5,6 +5,7 @@ use manx_core::config::{ConfigError, Source, nearest};
 const EXPERIMENTS: &[(&str, &str)] = &[
     ("engine-laws", include_str!("../../../../experiments/engine-laws.toml")),
     ("waf-analytic", include_str!("../../../../experiments/waf-analytic.toml")),
+    ("mechanism-laws", include_str!("../../../../experiments/mechanism-laws.toml")),
     ("gc-modes", include_str!("../../../../experiments/gc-modes.toml")),
     ("gc-enterprise", include_str!("../../../../experiments/gc-enterprise.toml")),
     ("erase-70-30", include_str!("../../../../experiments/erase-70-30.toml")),
@@ -26,6 +27,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("ttflash-filebench", include_str!("../../../../experiments/ttflash-filebench.toml")),
     ("ttflash-size", include_str!("../../../../experiments/ttflash-size.toml")),
     ("ttflash-flush", include_str!("../../../../experiments/ttflash-flush.toml")),
+    ("ttflash-scrub", include_str!("../../../../experiments/ttflash-scrub.toml")),
     ("faster-table2", include_str!("../../../../experiments/faster-table2.toml")),
     ("faster-elapsed", include_str!("../../../../experiments/faster-elapsed.toml")),
     ("faster-fluctuation", include_str!("../../../../experiments/faster-fluctuation.toml")),
@@ -47,6 +49,8 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("ioda-brt", include_str!("../../../../experiments/ioda-brt.toml")),
     ("ioda-slowest", include_str!("../../../../experiments/ioda-slowest.toml")),
     ("ioda-op", include_str!("../../../../experiments/ioda-op.toml")),
+    ("ioda-needed", include_str!("../../../../experiments/ioda-needed.toml")),
+    ("ioda-degraded", include_str!("../../../../experiments/ioda-degraded.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.

@@ -3,6 +3,7 @@
 mod brought;
 mod comparisons;
 mod faster_traces;
+mod faults;
 mod fio;
 mod foreign;
 mod members;

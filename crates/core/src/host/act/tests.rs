@@ -99,6 +99,13 @@ fn records_are_written_by_the_service_threads_with_their_share() {
     assert!(lazy.jobs(&lazy.plan(USER).unwrap()).iter().all(|job| job.fua_percent == 0.0));
 }
 
+#[test]
+fn each_type_of_request_may_have_a_single_thread() {
+    let act = ActSpec { service_threads: 1, ..spec() };
+    let jobs = act.jobs(&act.plan(USER).unwrap());
+    assert_eq!(jobs.iter().map(|job| job.queue_depth).collect::<Vec<_>>(), [1; 3]);
+}
+
 /// A drive that answers at once, as far as a load of a few thousand requests a second can tell.
 fn fast(act: &ActSpec) -> Setup {
     let mut setup = small();
@@ -287,6 +294,10 @@ fn the_fourth_condition_holds_each_types_mean_against_its_period() {
     assert_eq!((at.rules.act, at.rules.paper_stress), (ActVerdict::Pass, ActVerdict::Fail));
     assert_eq!(at.reads.period_us, Some(500.0));
     assert_eq!(at.large_writes.period_us, Some(42_500.0));
+    // One read in 16 takes 2 ms, their mean is 133 us: stress passes, performance does not.
+    let tailed = (0..10_000).map(|read| if read % 16 == 0 { 2_000_000 } else { 9_000 });
+    let tailed = fed(&spec(), tailed).result(false).rules;
+    assert_eq!((tailed.paper, tailed.paper_stress), (ActVerdict::Fail, ActVerdict::Pass));
 }
 
 #[test]
