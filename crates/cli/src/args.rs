@@ -12,6 +12,7 @@ mod sweep;
 mod timeline;
 mod torture;
 mod trace;
+mod twin;
 mod workload;
 
 pub use act::{ActCommand, RateArgs};
@@ -26,6 +27,7 @@ pub use sweep::SweepArgs;
 pub use timeline::TimelineArgs;
 pub use torture::TortureArgs;
 pub use trace::{TraceCommand, TraceConvertArgs, TraceInfoArgs, TraceReadingArgs, TraceReplayArgs};
+pub use twin::{TwinCommand, TwinReportArgs};
 pub use workload::{FitArgs, FromFioArgs, WorkloadCommand};
 
 use crate::screen::Screen;
@@ -88,6 +90,9 @@ pub enum Command {
     Store(StoreCommand),
     /// A device fitted to measurements of a real drive, its error stated
     Fit(Box<TwinArgs>),
+    /// Twins of real drives: how near they are
+    #[command(subcommand)]
+    Twin(TwinCommand),
     /// Papers' claims, and the runs that check them
     #[command(subcommand)]
     Lab(LabCommand),

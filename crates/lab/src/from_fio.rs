@@ -22,7 +22,7 @@ const IDLE: [&str; 44] = [
 ];
 
 /// Options that are used.
-const USED: [&str; 33] = [
+const USED: [&str; 34] = [
     "rw",
     "readwrite",
     "rwmixread",
@@ -54,6 +54,7 @@ const USED: [&str; 33] = [
     "directory",
     "timeout",
     "loops",
+    "startdelay",
     "stonewall",
     "wait_for_previous",
 ];
@@ -230,6 +231,7 @@ impl Job<'_> {
         let block = self.blocks(&mut job)?;
         self.pattern(is_random, &mut job)?;
         self.range(&mut job)?;
+        self.files(&mut job);
         let depth = self.whole("iodepth", 1)?;
         let _ = writeln!(job, "queue_depth = {depth}");
         self.rates(reads, block, &mut job)?;
@@ -271,8 +273,8 @@ impl Job<'_> {
             } else if key == "filename" && value.contains(':') {
                 let drives = value.split(':').count();
                 self.remark(format!(
-                    "line {line}: {drives} devices: one range over all of them; run it on an \
-                     array (array.members = {drives}, array.level = \"raid0\")"
+                    "line {line}: {drives} devices, in turn: run it on an array (array.members = \
+                     {drives}, array.level = \"raid0\", array.chunk as large as a member)"
                 ));
             }
         }
@@ -339,11 +341,7 @@ impl Job<'_> {
     }
 
     fn pattern(&self, is_random: bool, job: &mut String) -> Result<(), JobFileError> {
-        let drives = self.get(&["filename"]).map_or(1, |(_, names)| names.split(':').count());
         if !is_random {
-            if drives > 1 {
-                return Err(self.bad("filename", "one device where requests are sequential"));
-            }
             job.push_str("pattern = \"sequential\"\n");
             return Ok(());
         }
@@ -381,9 +379,18 @@ impl Job<'_> {
         Ok(())
     }
 
+    /// Several devices, and a start of its own.
+    fn files(&self, job: &mut String) {
+        let files = self.get(&["filename"]).map_or(1, |(_, names)| names.split(':').count());
+        if files > 1 {
+            let _ = writeln!(job, "files = {files}");
+        }
+    }
+
     /// A limit of rate: threads, as many as the depth, that keep to a schedule.
     fn rates(&self, reads: f64, block: f64, job: &mut String) -> Result<(), JobFileError> {
         let think = self.time("thinktime", 1_000)?;
+        let start = self.time("startdelay", 1_000_000_000)?;
         let limit = |key: &str, parse: &dyn Fn(&str) -> Option<f64>| {
             let Some((_, value)) = self.get(&[key]) else { return Ok(None) };
             let sides: Option<Vec<f64>> = value.split(',').map(parse).collect();
@@ -407,6 +414,11 @@ impl Job<'_> {
             Some(rate) => Some(rate),
             None => limit("rate", &bytes)?.map(|bytes| bytes / block),
         };
+        if start > 0 && rate.is_some() {
+            return Err(self.bad("startdelay", "no start of its own beside a limit of the rate"));
+        } else if start > 0 {
+            let _ = writeln!(job, "start = \"{start}ns\"");
+        }
         if let Some(rate) = rate {
             let _ = writeln!(job, "arrival = \"paced\"\nrate = {rate:.3}");
         } else if think > 0 {

@@ -26,6 +26,7 @@ mod store;
 mod sweep;
 mod torture;
 mod trace;
+mod twin;
 mod workload;
 
 use crate::args::{Args, Command};
@@ -108,6 +109,7 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
         Command::Ctl(args) => ctl::run(&args),
         Command::Store(command) => store::run(&command),
         Command::Fit(args) => fit::run(&args, screen),
+        Command::Twin(command) => twin::run(&command),
         Command::Lab(command) => lab::run(&command, screen),
         Command::Act(command) => act::run(&command, screen),
         Command::Trace(command) => trace::run(&command, screen),

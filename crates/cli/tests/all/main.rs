@@ -30,5 +30,6 @@ mod support;
 mod sweep;
 mod timeline;
 mod trace_info;
+mod twins;
 mod words;
 mod workload;

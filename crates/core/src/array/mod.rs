@@ -183,6 +183,7 @@ impl<L: MemberLink> Array<L> {
             fua: false,
             predictable,
             stream: 0,
+            queue: 0,
             payload: None,
         }
     }

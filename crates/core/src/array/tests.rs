@@ -112,7 +112,17 @@ fn released(valid: u32) -> Instant {
 fn command(id: u32, page: u64, pages: u32) -> Command {
     let (lba, sectors) = (Lba(page * u64::from(PAGE)), pages * PAGE);
     let predictable = PredictableLatency::Off;
-    Command { id, op: Op::Read, lba, sectors, fua: false, predictable, stream: 0, payload: None }
+    Command {
+        id,
+        op: Op::Read,
+        lba,
+        sectors,
+        fua: false,
+        predictable,
+        stream: 0,
+        queue: 0,
+        payload: None,
+    }
 }
 
 const XOR: Duration = Duration::from_ns(777);

@@ -373,6 +373,7 @@ impl<L: MemberLink> Array<L> {
             fua: false,
             predictable: PredictableLatency::Off,
             stream: 0,
+            queue: 0,
             payload: stamp.map(|stamp| vec![stamp].into_boxed_slice()),
         };
         self.submit_io(now, member, Owner::Write { slot, index }, command);

@@ -5,6 +5,7 @@ mod array;
 mod bus;
 mod device;
 mod faults;
+mod firmware;
 mod fitted;
 mod gc;
 pub(super) mod job;
@@ -105,6 +106,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     map::all(scenario)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     bus::all(scenario)?;
+    firmware::all(scenario)?;
     log::all(scenario)?;
     recovery::all(scenario)?;
     space::enough(&scenario.device, &scenario.ftl, &scenario.gc, &scenario.rain)?;

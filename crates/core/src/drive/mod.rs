@@ -12,7 +12,7 @@
 //! Cutting the advance at any points changes nothing. At one instant the host comes first, then
 //! completions, arriving commands, buffer hits, erases held back, and dies by number.
 //!
-//! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth.
+//! Not modelled: copies of garbage collection in the controller's DRAM.
 
 mod buffer;
 mod change;
@@ -41,6 +41,7 @@ pub use crash::journal::JOURNAL_ENTRY;
 pub use crash::recovery::{CrashImage, Recovered, RecoverySpec};
 pub use crash::{power_cut::AtRisk, shut_down::Rest};
 pub use face::command::{Command, Completion, Payload, PredictableLatency, Stamp, Status};
+pub use face::spec::{Arbitration, FirmwareSpec};
 pub use gc::windows::{WindowSchedule, Windows};
 pub use media::scrub::ScrubSpec;
 pub use observe::attribution::{Attributed, Story};
@@ -199,7 +200,7 @@ impl Drive {
             queues: vec![DieQueues::default(); layout.dies as usize],
             dispatching: dies::schedule::Dispatching::of(spec),
             spec: spec.clone(),
-            ports: Ports::new(spec),
+            ports: Ports::new(spec, flash.layout.unit_shift),
             requests: Slab::default(),
             ops: Slab::default(),
             in_order: VecDeque::new(),
@@ -273,15 +274,6 @@ impl Drive {
             return;
         }
         self.fetch(now, command);
-    }
-
-    #[inline]
-    fn fetch(&mut self, now: Instant, command: Command) {
-        if self.ports.fetches_at_once() {
-            self.begin(now, command);
-        } else {
-            self.ports.fetch(now, command);
-        }
     }
 
     /// Takes back a command that still waits in the queue (NVMe Abort is best effort): true when it
@@ -358,12 +350,7 @@ impl Drive {
                 if let Some(attribution) = &mut self.attribution {
                     attribution.completion_leaves();
                 }
-                if let Some(command) = self.ports.take_next_queued() {
-                    if let Some(attribution) = &mut self.attribution {
-                        attribution.fetched(now, command.id);
-                    }
-                    self.fetch(now, command);
-                }
+                self.fetch_next(now);
                 self.flash.is_seen(now);
                 return Some(completion);
             }
@@ -387,6 +374,8 @@ impl Drive {
                 attribution.begun(now, command.id);
             }
             self.begin(now, command);
+        } else if self.limits_turn(now) {
+            // A core or a crossing of the DRAM has ended.
         } else if let Some(task) = self.later.take(now) {
             match task {
                 Task::Served { request } => self.finish_with(now, request, Status::Success),

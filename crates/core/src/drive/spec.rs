@@ -1,6 +1,7 @@
 //! The settings of the drive around the flash: buffer, scheduler, queue, controller, link,
 //! preconditioning.
 
+use crate::drive::FirmwareSpec;
 use crate::flash::{ChannelOrder, ChannelTake};
 use crate::units::{Bandwidth, Bytes, Duration, share, share_schema};
 use schemars::JsonSchema;
@@ -37,8 +38,11 @@ pub struct DriveSpec {
     pub channel_take: ChannelTake,
     /// Commands that the drive works on at once; more wait in their order. 0 is unlimited.
     pub queue_depth: u32,
-    /// Controller time of each command (a delay, not a shared resource).
+    /// Controller time of each command (a delay; what commands share is in `firmware`).
     pub controller: Duration,
+    /// The controller as a shared resource.
+    #[serde(skip_serializing_if = "FirmwareSpec::is_off")]
+    pub firmware: FirmwareSpec,
     /// Data rate of the host link, each direction.
     pub link: Bandwidth,
     /// Bytes with which the drive asks for a command: they queue behind data that was read.
@@ -66,6 +70,7 @@ impl Default for DriveSpec {
             channel_take: ChannelTake::Early,
             queue_depth: 0,
             controller: Duration::ZERO,
+            firmware: FirmwareSpec::default(),
             link: Bandwidth::default(),
             link_fetch: Bytes::new(0),
             link_command: Bytes::new(0),

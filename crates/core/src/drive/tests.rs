@@ -122,6 +122,7 @@ impl Bench {
             fua,
             predictable: PredictableLatency::Off,
             stream: 0,
+            queue: 0,
             payload: None,
         };
         self.drive.submit(at, command);

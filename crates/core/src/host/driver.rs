@@ -272,7 +272,7 @@ impl<S: Storage> Driver<S> {
             self.begins[id as usize] = lba;
         }
         self.progress.issued += 1;
-        let command = command(id, &request);
+        let command = Command { queue: job as u16, ..command(id, &request) };
         let command = match &mut self.oracle {
             Some(oracle) => oracle.submit(command),
             None => command,
@@ -450,6 +450,7 @@ pub(super) fn command(id: u32, request: &Request) -> Command {
         fua: request.fua,
         predictable: PredictableLatency::Off,
         stream: request.stream,
+        queue: 0,
         payload: None,
     }
 }

@@ -73,6 +73,8 @@ pub enum Pacing {
         depth: u32,
         /// Pause of a slot between a completion and its next request.
         think: Duration,
+        /// When its slots issue first.
+        start: Instant,
         /// The host's time for each request.
         host: Host,
         /// End of issuing.
@@ -104,7 +106,8 @@ impl Pacing {
             | Arrival::Trace => Self::Open,
             Arrival::Closed => {
                 let host = Host { delay: spec.host_delay, busy: spec.host_busy };
-                Self::Closed { depth: spec.queue_depth, think: spec.think, host, until }
+                let start = Instant::START + spec.start;
+                Self::Closed { depth: spec.queue_depth, think: spec.think, start, host, until }
             }
             Arrival::Paced | Arrival::PacedSmooth => {
                 let smooth = spec.arrival == Arrival::PacedSmooth;
@@ -142,7 +145,7 @@ impl Job {
     pub fn new(source: Box<dyn RequestSource>, pacing: Pacing) -> Self {
         let slots = match pacing {
             Pacing::Open | Pacing::Paced { .. } => VecDeque::new(),
-            Pacing::Closed { depth, .. } => (0..depth).map(|_| Instant::START).collect(),
+            Pacing::Closed { depth, start, .. } => (0..depth).map(|_| start).collect(),
         };
         let threads = match pacing {
             Pacing::Paced { threads, rate, smooth, .. } => {

@@ -55,12 +55,23 @@ pub struct JobSpec {
     pub offset: Bytes,
     /// Length of the job's range; 0B means up to the end of the device.
     pub size: Bytes,
+    /// The range is so many files, or devices, of one size, and requests go to them in turn, as
+    /// fio's do where a job has several.
+    #[serde(skip_serializing_if = "is_one")]
+    pub files: u32,
+    /// Jobs of the same number draw the same sizes and addresses in the same order, as fio's
+    /// processes do (`randrepeat`); 0 is a sequence of its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub sequence: u32,
     /// When requests are issued.
     pub arrival: Arrival,
     /// `closed`: requests kept outstanding; `paced`: threads.
     pub queue_depth: u32,
     /// `closed`: pause between a completion and the next request of that slot.
     pub think: Duration,
+    /// `closed`: the job begins so long after the run.
+    #[serde(skip_serializing_if = "none")]
+    pub start: Duration,
     /// `closed`: what the host adds to each request beside its thread's work: interrupt, wake-up.
     #[serde(skip_serializing_if = "none")]
     pub host_delay: Duration,
@@ -115,9 +126,12 @@ impl Default for JobSpec {
             run: Bytes::new(0),
             offset: Bytes::new(0),
             size: Bytes::new(0),
+            files: 1,
+            sequence: 0,
             arrival: Arrival::Closed,
             queue_depth: 16,
             think: Duration::ZERO,
+            start: Duration::ZERO,
             host_delay: Duration::ZERO,
             host_busy: Duration::ZERO,
             rate: 0.0,
@@ -176,6 +190,14 @@ pub struct RewritesSpec {
 /// A host that takes no time is not written: results are then those of a program without it.
 fn none(time: &Duration) -> bool {
     time.is_zero()
+}
+
+fn is_one(files: &u32) -> bool {
+    *files == 1
+}
+
+fn is_zero(sequence: &u32) -> bool {
+    *sequence == 0
 }
 
 /// How addresses are chosen.

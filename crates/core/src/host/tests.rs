@@ -9,6 +9,7 @@ mod cuts;
 mod dftl;
 mod draw;
 mod faults;
+mod firmware;
 mod hold;
 mod knobs;
 mod laws;
@@ -425,7 +426,8 @@ fn regression_lanes_that_gained_nothing_once_are_asked_again() {
             left: 16_000,
         };
         let (think, host, until) = (Duration::ZERO, Host::default(), Instant::NEVER);
-        let pacing = Pacing::Closed { depth: 32, think, host, until };
+        let start = Instant::START;
+        let pacing = Pacing::Closed { depth: 32, think, start, host, until };
         let oracle = Oracle::new(&drive);
         let jobs = vec![Job::new(Box::new(source), pacing)];
         let mut driver = Driver::new(drive, jobs, Some(oracle), Duration::ZERO, 0);

@@ -374,6 +374,7 @@ fn trim(lba: u64, sectors: u32) -> Command {
         fua: false,
         predictable: PredictableLatency::Off,
         stream: 0,
+        queue: 0,
         payload: None,
     }
 }

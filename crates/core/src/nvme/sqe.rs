@@ -205,6 +205,7 @@ impl Sqe {
             fua: false,
             predictable,
             stream: 0,
+            queue: 0,
             payload: None,
         };
         match op {

@@ -72,6 +72,7 @@ fn command(id: u32, op: Op, lba: u64, sectors: u32) -> Command {
         fua: false,
         predictable: PredictableLatency::Off,
         stream: 0,
+        queue: 0,
         payload: None,
     }
 }

@@ -82,7 +82,7 @@ fn each_bad_line_is_named() {
         ("[a]\nruntime=1\nnumjobs=0\n", "a.fio:3: numjobs=0 is not allowed: 1 to 256"),
         ("[a]\nruntime=1\nsize=50%\n", "a.fio:3: size=50% is not allowed: 100%"),
         ("[a]\nruntime=1\nstonewall\n", "a.fio:3: stonewall: jobs one after the other"),
-        ("[a]\nfilename=/dev/a:/dev/b\nruntime=1\n", "a.fio:2: filename=/dev/a:/dev/b is not"),
+        ("[a]\nrate_iops=5\nstartdelay=1\nruntime=1\n", "a.fio:3: startdelay=1 is not"),
         ("[a]\nrw=randread\nrandom_distribution=pareto:1\nruntime=1\n", "random or zipf"),
         ("[a]\nruntime=1\nrate_iops=fast\n", "a.fio:3: rate_iops=fast is not allowed"),
         ("[a]\ninclude other.fio\n", "a.fio:2: include other.fio"),
@@ -94,9 +94,11 @@ fn each_bad_line_is_named() {
 }
 
 #[test]
-fn several_devices_are_one_range_and_that_is_said() {
+fn several_devices_are_asked_in_turn_and_a_start_is_kept() {
     let text = "[a]\nrw=randread\nfilename=/dev/a:/dev/b:/dev/c\nruntime=1\n";
-    assert_eq!(jobs(text)[0].pattern, Pattern::Shuffle);
+    assert_eq!((jobs(text)[0].pattern, jobs(text)[0].files), (Pattern::Shuffle, 3));
+    let late = &jobs("[a]\nstartdelay=2\nruntime=1\n")[0];
+    assert_eq!((late.files, late.start.as_ns()), (1, 2_000_000_000));
     let remarks = from_fio("a.fio", text).unwrap().remarks;
     assert!(remarks[0].contains("array.members = 3"), "{remarks:?}");
 }

@@ -2,24 +2,31 @@
 //! did.
 //!
 //! A measurement is either the latencies of one run under a steady load ([`fio`]: fio's JSON and
-//! json+), or windows of a long write ([`counters`]: the drive's own counters of host and media
-//! bytes, as CSV). A file that is broken, or says what cannot be, is one error that names the file,
-//! the place, the value and what is allowed; two files that contradict each other likewise
-//! ([`consistent`]).
+//! json+; [`fio_log`]: its logs of latencies; [`blkparse`]: D and C events of a blktrace), or
+//! windows of a long write ([`counters`]: WAF and rate by capacities written; [`totals`]: the
+//! drive's own counters of host and media bytes; both as CSV). A file that is broken, or says what
+//! cannot be, is one error that names the file, the place, the value and what is allowed; two files
+//! that contradict each other likewise ([`consistent`]).
 
+mod blkparse;
 mod consistent;
 mod counters;
 mod error;
 mod fio;
+mod fio_log;
 mod json;
+mod said;
+mod samples;
 mod size;
 mod state;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 pub use consistent::consistent;
 pub use error::MeasureError;
-pub use fio::PERCENTILES;
+pub use fio::{FAST, PERCENTILES};
+pub use said::Said;
 pub use size::fio_size;
 pub use state::DriveState;
 
@@ -71,6 +78,8 @@ pub struct Latencies {
     pub mean_us: f64,
     /// Those of [`PERCENTILES`], in their order.
     pub percentiles_us: [f64; 4],
+    /// That of [`FAST`], where it was measured.
+    pub fast_us: Option<f64>,
 }
 
 /// A part of a long write.
@@ -91,28 +100,37 @@ impl Measurement {
     pub fn read(said: &str, state: Option<DriveState>) -> Result<Self, MeasureError> {
         let (file, own) = match said.rsplit_once('@') {
             Some((file, own)) if !Path::new(said).exists() => {
-                let parsed = own.parse().map_err(|why| MeasureError::new(said, "", why))?;
-                (file, Some(parsed))
+                (file, Said::parse(own).map_err(|why| MeasureError::new(said, "", why))?)
             }
-            _ => (said, None),
+            _ => (said, Said::default()),
         };
         let bytes = read_bounded(Path::new(file))
             .map_err(|why| MeasureError::new(file, "", format!("cannot read it: {why}")))?;
         let text = std::str::from_utf8(&bytes).map_err(|_| {
-            MeasureError::new(file, "", "not a text: fio's JSON or CSV is expected")
+            let message = "not a text: fio's JSON or log, blkparse's text, or CSV is expected";
+            MeasureError::new(file, "", message)
         })?;
-        Self::of(file, text, own.or(state))
+        Self::of(file, text, &Said { state: own.state.or(state), ..own })
     }
 
     /// The measurement in a text of that name.
-    pub fn of(file: &str, text: &str, state: Option<DriveState>) -> Result<Self, MeasureError> {
+    pub fn of(file: &str, text: &str, said: &Said) -> Result<Self, MeasureError> {
         let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let trimmed = text.trim_start();
         if trimmed.is_empty() {
             return Err(MeasureError::new(file, "", "the file is empty"));
         }
+        let samples =
+            |all: &[_], depth| Ok(Measured::Latencies(samples::latencies(file, all, depth, said)?));
         let what = if fio::is_json(trimmed) {
             Measured::Latencies(fio::read(file, text)?)
+        } else if fio_log::is_log(trimmed) {
+            samples(&fio_log::read(file, text)?, None)?
+        } else if blkparse::is_text(trimmed) {
+            let (all, depth) = blkparse::read(file, text)?;
+            samples(&all, Some(depth))?
+        } else if totals::is_csv(trimmed) {
+            Measured::Windows(totals::read(file, text, said)?)
         } else {
             Measured::Windows(counters::read(file, text)?)
         };
@@ -121,7 +139,7 @@ impl Measurement {
             Measured::Latencies(_) => DriveState::Overwritten(2),
             Measured::Windows(_) => DriveState::Fresh,
         };
-        Ok(Self { name, state: state.unwrap_or(usual), what })
+        Ok(Self { name, state: said.state.unwrap_or(usual), what })
     }
 
     /// The latencies, if those were measured.

@@ -23,7 +23,7 @@ const CSV: &str = "capacities_written_from,capacities_written_to,waf_in_window,h
 ";
 
 fn read(text: &str) -> Result<Measurement, MeasureError> {
-    Measurement::of("a.json", text, None)
+    Measurement::of("a.json", text, &Said::default())
 }
 
 #[test]
@@ -47,7 +47,12 @@ fn a_histogram_of_json_plus_goes_before_the_list_of_percentiles() {
 
 #[test]
 fn windows_are_read_in_any_order_of_columns() {
-    let found = Measurement::of("waf.csv", CSV, Some(DriveState::Filled)).unwrap();
+    let found = Measurement::of(
+        "waf.csv",
+        CSV,
+        &Said { state: Some(DriveState::Filled), ..Said::default() },
+    )
+    .unwrap();
     let Measured::Windows(windows) = &found.what else { panic!("{found:?}") };
     assert_eq!((windows.len(), found.state), (3, DriveState::Filled));
     let last = Window { from: 1.1, to: 1.2, waf: 3.0, bytes_per_s: 1.6e9 };
@@ -56,7 +61,7 @@ fn windows_are_read_in_any_order_of_columns() {
         .lines()
         .map(|line| line.split(',').rev().collect::<Vec<_>>().join(",") + "\n")
         .collect();
-    assert_eq!(Measurement::of("waf.csv", &turned, None).unwrap().what, found.what);
+    assert_eq!(Measurement::of("waf.csv", &turned, &Said::default()).unwrap().what, found.what);
 }
 
 #[test]
@@ -127,14 +132,14 @@ fn each_bad_line_of_windows_has_one_error_with_its_line() {
     ];
     for (from, to, word) in bad {
         let text = CSV.replacen(from, to, 1);
-        let error = Measurement::of("waf.csv", &text, None).expect_err(to).to_string();
+        let error = Measurement::of("waf.csv", &text, &Said::default()).expect_err(to).to_string();
         assert!(error.contains(word), "{error}");
     }
 }
 
 #[test]
 fn contradictory_and_double_measurements_are_refused() {
-    let named = |name: &str, text: &str| Measurement::of(name, text, None).unwrap();
+    let named = |name: &str, text: &str| Measurement::of(name, text, &Said::default()).unwrap();
     let slow = FIO.replace("250000,", "490000,");
     let contradict = consistent(&[named("a.json", FIO), named("b.json", &slow)]);
     let error = contradict.unwrap_err().to_string();
@@ -155,5 +160,121 @@ fn a_state_is_one_of_a_closed_list() {
     );
     for bad in ["", "old", "overwritten:0", "overwritten:x"] {
         assert!(parsed(bad).unwrap_err().contains("overwritten:N"), "{bad}");
+    }
+}
+
+/// Reads of 4 KiB, a thousand and one of them, at random places, under two at a time.
+fn log() -> String {
+    let line = |i: u64| {
+        let (latency, offset) =
+            (if i.is_multiple_of(100) { 900_000 } else { 80_000 + i }, i * 7_919 % 50_000 * 4096);
+        format!("{}, {latency}, 0, 4096, {offset}, 0\n", 1 + i / 20)
+    };
+    (0..1_001).map(line).collect()
+}
+
+fn blocks() -> String {
+    let mut text = String::from("noise of blkparse\n");
+    for i in 0..1_000u64 {
+        let (sector, at) = (i * 7_919 % 50_000 * 8, i * 100_000);
+        for (action, at) in [("D", at), ("C", at + 80_000)] {
+            let (s, ns) = (at / 1_000_000_000, at % 1_000_000_000);
+            text += &format!("259,0 1 {i} {s:>5}.{ns:09} 4567 {action} R {sector} + 8 [fio]\n");
+        }
+    }
+    text
+}
+
+const TOTALS: &str = "time_s,Data Units Written,Physical Media Units Written
+0,0,0
+10,1000000,512000000000
+20,2000000,1536000000000
+20.5,2000000,1536000000000
+30,3000000,2560000000000
+";
+
+fn said(text: &str) -> Said {
+    Said::parse(text).unwrap()
+}
+
+#[test]
+fn logs_of_single_requests_become_latencies() {
+    let found = Measurement::of("r_clat.1.log", &log(), &said("filled,depth=4,engine=libaio"));
+    let found = found.unwrap();
+    let of = found.latencies().unwrap();
+    assert_eq!((of.engine.as_str(), of.depth, of.block, of.is_read), ("libaio", 4, 4096, true));
+    assert_eq!(
+        (of.is_sequential, of.percentiles_us[2], found.state),
+        (false, 900.0, DriveState::Filled)
+    );
+    assert!((of.percentiles_us[0] - 80.5).abs() < 0.1, "{of:?}");
+    let found = Measurement::of("a.txt", &blocks(), &Said::default()).unwrap();
+    let of = found.latencies().unwrap();
+    assert_eq!((of.depth, of.percentiles_us[0], of.engine.as_str()), (1, 80.0, "device"));
+    assert!((of.iops / 10_000.0 - 1.0).abs() < 0.01, "{of:?}");
+}
+
+#[test]
+fn counters_that_rise_become_windows() {
+    let found = Measurement::of("a.csv", TOTALS, &said("capacity=1024GB")).unwrap();
+    let Measured::Windows(windows) = &found.what else { panic!("{found:?}") };
+    let rates: Vec<(f64, f64, f64)> =
+        windows.iter().map(|of| (of.to, of.waf, of.bytes_per_s / 1e9)).collect();
+    assert_eq!(rates[..2], [(0.5, 1.0, 51.2), (1.0, 2.0, 51.2)]);
+    assert_eq!((windows.len(), windows[2].from, windows[2].waf), (3, 1.0, 2.0));
+}
+
+#[test]
+fn each_bad_log_has_one_error_with_its_line() {
+    let (log, blocks) = (log(), blocks());
+    let deep = said("depth=4");
+    let (totals, shallow) = (said("capacity=1TB"), said("depth=1"));
+    let averages: String = (0..1_100).map(|i| format!("{}, 80000, 0, 4096\n", i * 100)).collect();
+    let cut = |text: &str, from: &str, to: &str| text.replacen(from, to, 1);
+    let cases: Vec<(&str, String, &Said, &str)> = vec![
+        ("a_clat.1.log", log.clone(), &totals, "the log does not say at which depth"),
+        ("a_slat.1.log", log.clone(), &deep, "a log of the time up to the submission"),
+        ("a_bw.1.log", log.clone(), &deep, "a log of bandwidth"),
+        ("a.log", cut(&log, ", 0, 4096", ", 1, 4096"), &deep, "reads and writes in one log"),
+        ("a.log", cut(&log, "80001, 0, 4096", "80001, 0, 8192"), &deep, "4096 and of 8192 B"),
+        ("a.log", cut(&log, "80001, 0,", "80001, 2,"), &deep, "line 2: direction 2, a trim"),
+        ("a.log", cut(&log, "80001, 0,", "80001, 7,"), &deep, "line 2: direction 7 is not allowed"),
+        ("a.log", cut(&log, "80001, 0, 4096", "8x, 0, 4096"), &deep, "line 2: latency = 8x"),
+        ("a.log", cut(&log, "80001, 0, 4096", "80001, 0, 0"), &deep, "line 2: bytes = 0"),
+        ("a.log", log[..2_000].to_string(), &deep, "requests: at least 1000"),
+        ("a.log", averages, &deep, "averages (log_avg_msec)"),
+        ("a.log", log.clone(), &shallow, "they contradict each other"),
+        ("a.txt", blocks.replace(" C R", " Q R"), &deep, "no pair of D and C"),
+        ("a.txt", cut(&blocks, "259,0 1 3 ", "259,1 1 3 "), &deep, "devices 259,0 and 259,1"),
+        ("a.txt", cut(&blocks, "D R", "D DW"), &deep, "a discard"),
+        ("a.csv", TOTALS.to_string(), &deep, "counters need the drive's capacity"),
+        ("a.csv", cut(TOTALS, "time_s", "when"), &totals, "no column time_s or time_ms"),
+        (
+            "a.csv",
+            cut(TOTALS, "20,2000000,1536", "20,2000000,2"),
+            &totals,
+            "line 4: a counter falls",
+        ),
+        (
+            "a.csv",
+            cut(TOTALS, "20,2000000", "9,2000000"),
+            &totals,
+            "line 4: its time is not behind",
+        ),
+        ("a.csv", cut(TOTALS, "20,2000000", "20,20000000"), &totals, "fewer than the host writes"),
+        ("a.csv", cut(TOTALS, "20,2000000,", "20,"), &totals, "line 4: 2 values under 3 columns"),
+        ("a.csv", TOTALS[..72].to_string(), &totals, "at least 4 lines"),
+    ];
+    for (file, text, said, words) in cases {
+        let error = Measurement::of(file, &text, said).expect_err(words).to_string();
+        assert!(error.starts_with(file) && error.contains(words), "{words}\n{error}");
+    }
+    for (text, words) in [
+        ("old", "no state of a drive"),
+        ("depth=0", "from 1 to 65536"),
+        ("capacity=x", "a size such as"),
+        ("queue=4", "depth=N, processes=N"),
+    ] {
+        assert!(Said::parse(text).unwrap_err().contains(words), "{text}");
     }
 }

@@ -355,7 +355,15 @@ fn keys(space: &Space, point: &[f64], range: &dyn Fn(usize) -> Option<Range>) ->
         let Place::Key(key) = parameter.place else { continue };
         if let Some(key) = key.strip_prefix("drive.") {
             let (value, source) = chosen(space, point, range(number), number);
-            let _ = write!(text, "# {source}\n{key} = \"{}\"\n", parameter.unit.written(value));
+            let written = parameter.unit.written(value);
+            if key.starts_with("firmware.") {
+                if written == "0ns" {
+                    let _ = writeln!(text, "# {source}\n# {key}: no limit");
+                    continue;
+                }
+                text.push_str("firmware.cores = 1\n");
+            }
+            let _ = write!(text, "# {source}\n{key} = \"{written}\"\n");
         }
     }
     text

@@ -28,10 +28,12 @@ pub fn jobs(twin: &Twin, capacity: Option<Bytes>) -> Vec<JobFile> {
         let name = format!("read-{block}-proc{processes}-qd{depth}.fio");
         let text = format!(
             "; Made by `manx fit --jobs`: to tell {why}.\n; Reads only: it destroys nothing, where \
-             the drive has been written before.\n; Cost: {SECONDS} s.\n; fio --output-format=json+ \
-             --output={}.json --filename=/dev/THE-DRIVE {name}\n[global]\nrw=randread\ndirect=1\n\
-             ioengine=io_uring\nnorandommap\ngroup_reporting\ntime_based\nramp_time=10s\n\
-             runtime={}s\n\n[reads]\nbs={block}\niodepth={depth}\nnumjobs={processes}\n",
+             the drive has been written before.\n; Cost: {SECONDS} s, some {:.1} GB read.\n; fio \
+             --output-format=json+ --output={}.json --filename=/dev/THE-DRIVE {name}\n\
+             [global]\nrw=randread\ndirect=1\nioengine=io_uring\nnorandommap\n\
+             group_reporting\ntime_based\nramp_time=10s\nruntime={}s\n\n\
+             [reads]\nbs={block}\niodepth={depth}\nnumjobs={processes}\n",
+            gigabytes(twin, (block, depth, processes)),
             name.trim_end_matches(".fio"),
             SECONDS - 10
         );
@@ -41,6 +43,25 @@ pub fn jobs(twin: &Twin, capacity: Option<Bytes>) -> Vec<JobFile> {
         files.push(long_write(capacity));
     }
     files
+}
+
+/// Bytes that a load reads in that time: what its slots do at the time of one request, and no more
+/// than the link does.
+fn gigabytes(twin: &Twin, (block, depth, processes): Load) -> f64 {
+    // A fast drive, where nothing is known yet.
+    let (mut unloaded_us, mut link) = (60.0, 7_000.0);
+    if let Some(reads) = &twin.reads {
+        let values = reads.space.values(&reads.point);
+        let of = |key| {
+            let known = reads.space.parameters.iter().position(|of| of.place == Place::Key(key));
+            known.map_or(0.0, |at| values[at])
+        };
+        let t_read = reads.space.reads(&reads.point).first().copied().unwrap_or(unloaded_us);
+        unloaded_us = t_read + of("drive.controller");
+        link = of("drive.link");
+    }
+    let slots = f64::from(depth) * f64::from(processes);
+    (slots * block as f64 / unloaded_us).min(link) * SECONDS as f64 / 1e3
 }
 
 /// Where no reads were measured.
@@ -73,6 +94,10 @@ fn open_loads(reads: &Reads) -> Vec<(&'static str, Load)> {
             Place::Key("device.channel.rate") => {
                 add("the rate of a channel", (131_072, 1, 1));
                 add("the rate of a channel", (16_384, 64, 4));
+            }
+            Place::Key("drive.firmware.look_up") => {
+                add("the time of a look-up of the map", (4096, 128, 8));
+                add("the time of a look-up of the map", (131_072, 16, 4));
             }
             Place::Key("drive.link") => add("the link", (131_072, 64, 4)),
             Place::Key(_) | Place::Delay(_) => add("the fixed delays", (512, 1, 1)),
@@ -123,7 +148,9 @@ mod tests {
         assert_eq!(files.len(), 7);
         for file in &files[..6] {
             assert!(from_fio(&file.name, &file.text).is_ok(), "{}", file.text);
-            assert!(file.text.contains("destroys nothing") && file.text.contains("Cost: 60 s"));
+            assert!(
+                file.text.contains("destroys nothing") && file.text.contains("Cost: 60 s, some ")
+            );
         }
         let write = &files[6];
         assert!(write.text.contains("DESTROYS ALL DATA") && write.text.contains("9.0 TB"));

@@ -10,6 +10,7 @@
 //! it. What the measurements do not determine is said, and keeps the base device's number.
 
 mod bounds;
+mod contradict;
 mod device;
 mod doubt;
 mod error;
@@ -19,6 +20,7 @@ pub mod latency;
 mod newton;
 mod reads;
 mod search;
+mod shipped;
 mod show;
 mod space;
 mod structures;
@@ -27,12 +29,15 @@ mod tests;
 pub mod windows;
 mod writes;
 
+pub use contradict::contradictions;
 pub use device::{Files, files};
 pub use doubt::{Doubt, Range};
 pub use error::TwinError;
 pub use jobs::{JobFile, jobs};
 pub use journal::Journal;
-pub use reads::{EXPLAINED, ReadRun, Reads, left_out};
+pub use latency::left_out;
+pub use reads::{EXPLAINED, ReadRun, Reads};
+pub use shipped::shipped;
 pub use show::{document, text};
 pub use space::{Parameter, Place, Space, Unit};
 pub use writes::{Fits, WindowFit, Writes};

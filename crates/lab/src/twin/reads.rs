@@ -12,7 +12,8 @@ use super::bounds::space_of;
 use super::doubt::{Doubt, Range, traded};
 use super::journal::Journal;
 use super::latency::{
-    Base, Figures, Structure, distance, errors, measured, play, prepared, scenario,
+    Base, Figures, Structure, distance, errors, left_out, logarithms, measured, play, prepared,
+    scenario,
 };
 use super::newton::{Ended, Errors, polish};
 use super::search::{Effort, descend};
@@ -56,6 +57,8 @@ pub struct ReadRun {
     pub modelled: Figures,
     /// Those of a fit without this run.
     pub held_out: Option<Figures>,
+    /// The structure of that fit, chosen without this run too.
+    pub held_structure: Option<Structure>,
 }
 
 impl ReadRun {
@@ -116,18 +119,6 @@ struct Fit<'a> {
     evaluations: usize,
 }
 
-/// Why a measurement is not among the runs of a fit, if it is not.
-pub fn left_out(measurement: &Measurement) -> Option<&'static str> {
-    let of = measurement.latencies()?;
-    match of {
-        _ if !of.is_read => Some("writes beside reads are not fitted yet"),
-        _ if of.drives > 1 => Some("measured over several drives at once: not simulated yet"),
-        _ if of.is_sequential => Some("sequential reads: read-ahead is not modelled"),
-        _ if of.processes > 256 => Some("more than 256 processes"),
-        _ => None,
-    }
-}
-
 /// Fits the reads; `None` where the measurements have none.
 pub fn fit(
     settings: &Settings<'_>,
@@ -176,6 +167,7 @@ impl<'a> Fit<'a> {
                 measured: measured(self.runs[*number].1),
                 modelled: modelled[*number],
                 held_out: None,
+                held_structure: None,
             })
             .collect();
         let mut apart: Vec<Range> = point.iter().map(|x| Range { low: *x, high: *x }).collect();
@@ -184,8 +176,8 @@ impl<'a> Fit<'a> {
                 if self.stopped() {
                     break;
                 }
-                let (without, found) = self.without(structure, number)?;
-                run.held_out = Some(found);
+                let (structure, without, found) = self.without(number)?;
+                (run.held_out, run.held_structure) = (Some(found), Some(structure));
                 for (range, x) in apart.iter_mut().zip(without) {
                     (range.low, range.high) = (range.low.min(x), range.high.max(x));
                 }
@@ -210,6 +202,7 @@ impl<'a> Fit<'a> {
                 measured: measured(of),
                 modelled,
                 held_out: Some(modelled),
+                held_structure: None,
             })
             .collect();
         Ok(())
@@ -278,7 +271,8 @@ impl<'a> Fit<'a> {
         which: &[usize],
     ) -> Result<Ended, TwinError> {
         // Stopped, or failed: far off, so that no step goes there.
-        let far = || Errors { of: vec![3.0; 5 * which.len()], ..Errors::still(5 * which.len()) };
+        let figures = self.figures_of(which);
+        let far = || Errors { of: vec![3.0; figures], ..Errors::still(figures) };
         let mut failed = None;
         let ended = polish(start, STEPS, &mut |point| match self.stopped() || failed.is_some() {
             true => far(),
@@ -311,11 +305,11 @@ impl<'a> Fit<'a> {
                 _ => self.figures(structure, point, which, requests, seed)?,
             };
             let of = |(run, modelled): (&usize, &Figures)| {
-                let measured = measured(self.runs[*run].1);
-                [0, 1, 2, 3, 4].map(|at| (modelled[at] / measured[at]).ln())
+                logarithms(&measured(self.runs[*run].1), modelled)
+                    .map(|off| off.clamp(-3.0, 3.0))
+                    .collect::<Vec<f64>>()
             };
-            let known = |error: f64| if error.is_finite() { error.clamp(-3.0, 3.0) } else { 3.0 };
-            all.push(which.iter().zip(&figures).flat_map(of).map(known).collect());
+            all.push(which.iter().zip(&figures).flat_map(of).collect());
         }
         let seeds = all.len();
         let mean = |at: usize| all.iter().map(|of| of[at]).sum::<f64>() / seeds as f64;
@@ -325,25 +319,23 @@ impl<'a> Fit<'a> {
         Ok(Errors { of, noise, seeds })
     }
 
-    /// The fit without one run: from the best point that the other runs have seen.
-    fn without(
-        &mut self,
-        structure: Structure,
-        out: usize,
-    ) -> Result<(Vec<f64>, Figures), TwinError> {
+    /// The fit without one run: structure and point are the best that the other runs have seen.
+    fn without(&mut self, out: usize) -> Result<(Structure, Vec<f64>, Figures), TwinError> {
         let others: Vec<usize> = (0..self.runs.len()).filter(|number| *number != out).collect();
         let cost = |seen: &Seen| {
             let of =
                 |number: &usize| distance(&measured(self.runs[*number].1), &seen.figures[*number]);
             others.iter().map(of).sum::<f64>()
         };
-        let seen = self.seen.iter().filter(|seen| seen.structure == structure);
-        let best = seen.min_by(|a, b| cost(a).total_cmp(&cost(b)));
-        let start = best.map_or_else(|| self.space.start(), |seen| seen.point.clone());
+        let best = self.seen.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let (structure, start) = best.map_or_else(
+            || (CANDIDATES[0], self.space.start()),
+            |seen| (seen.structure, seen.point.clone()),
+        );
         let effort = self.effort(WITHOUT_ONE, 0.04, 10 + out as u64);
         let (point, _) = self.search(Stage::Without(out), structure, &start, &others, effort)?;
         let found = self.figures(structure, &point, &[out], self.settings.requests, 0)?;
-        Ok((point, found[0]))
+        Ok((structure, point, found[0]))
     }
 
     /// The ranges, over all structures that explain the runs as well: where two do, a rate of one
@@ -356,7 +348,7 @@ impl<'a> Fit<'a> {
             .filter(|seen| seen.structure == best.structure)
             .map(|seen| (seen.point.clone(), self.mean(all, &seen.figures)))
             .collect();
-        let (most, pairs) = traded(&best.ended.point, best.cost, &near, 5 * all.len());
+        let (most, pairs) = traded(&best.ended.point, best.cost, &near, self.figures_of(all));
         let mut ranges = best.ended.ranges.clone();
         let as_good = |other: &&Ranked| other.cost <= most;
         for other in ranked[1..].iter().filter(as_good) {
@@ -365,6 +357,12 @@ impl<'a> Fit<'a> {
             }
         }
         Doubt { ranges, pairs }
+    }
+
+    /// Figures that were measured, of all these runs.
+    fn figures_of(&self, which: &[usize]) -> usize {
+        let of = |run: &usize| measured(self.runs[*run].1).into_iter().filter(|of| of.is_finite());
+        which.iter().flat_map(of).count()
     }
 
     fn effort(&self, evaluations: usize, step: f64, salt: u64) -> Effort {

@@ -2,10 +2,11 @@
 //! tell. For the terminal, and as JSON.
 
 use super::Twin;
+use super::contradict::contradictions;
 use super::device::chosen;
 use super::doubt::Range;
-use super::latency::errors;
-use super::reads::{EXPLAINED, ReadRun, Reads, left_out};
+use super::latency::{Figures, errors, left_out};
+use super::reads::{EXPLAINED, ReadRun, Reads};
 use super::space::Space;
 use super::writes::{Fits, WindowFit, Writes};
 use crate::json::indented;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// Names of the figures of a run.
-const FIGURES: [&str; 5] = ["p50_us", "p90_us", "p99_us", "p99_9_us", "iops"];
+const FIGURES: [&str; 6] = ["p50_us", "p90_us", "p99_us", "p99_9_us", "iops", "p10_us"];
 /// Windows of a capacity that are printed; all of them are in the JSON.
 const PRINTED: usize = 24;
 
@@ -28,6 +29,9 @@ pub fn text(twin: &Twin, measurements: &[Measurement]) -> String {
         parameters(&reads.space, &reads.point, &|number| reads.range(number), &mut text);
         pairs(&reads.space, &reads.doubt.pairs, &mut text);
         structures(reads, &mut text);
+        for said in contradictions(measurements) {
+            let _ = writeln!(text, "\nSuspect: {said}");
+        }
     }
     if let Some(writes) = &twin.writes {
         windows(writes, measurements, &mut text);
@@ -80,6 +84,11 @@ fn read_runs(reads: &Reads, measurements: &[Measurement], text: &mut String) {
         if let (Some(percentiles), Some(iops)) = (held_percentiles, held_iops) {
             let (percentiles, iops) = (100.0 * percentiles, 100.0 * iops);
             let _ = write!(text, "; each left out: {percentiles:.1} %, {iops:.1} %");
+            let other = |run: &&ReadRun| run.held_structure.is_some_and(|of| of != reads.structure);
+            let others = reads.runs.iter().filter(other).count();
+            if what == "all" && others > 0 {
+                let _ = write!(text, " ({others} of them with another structure)");
+            }
         }
     }
     text.push('\n');
@@ -285,7 +294,7 @@ fn kind(of: &Measurement) -> &'static str {
 }
 
 fn read_document(reads: &Reads, measurements: &[Measurement]) -> Value {
-    let figures = |of: &[f64; 5]| -> Value {
+    let figures = |of: &Figures| -> Value {
         FIGURES.iter().zip(of).map(|(name, value)| (name.to_string(), json!(value))).collect()
     };
     let of = |run: &ReadRun| {
@@ -299,6 +308,12 @@ fn read_document(reads: &Reads, measurements: &[Measurement]) -> Value {
             "error_iops": iops,
             "error_held_out": run.held_out.map(|found| errors(&run.measured, &found).0),
             "explained": run.is_explained(),
+            "held_out_structure": run.held_structure.map(|of| {
+                json!({
+                    "channels": of.channels, "dies": of.dies(), "planes_in_turn": of.planes,
+                    "dies_of_a_channel_next": of.ways_first,
+                })
+            }),
         })
     };
     let runs: Vec<Value> = reads.runs.iter().map(of).collect();
@@ -328,6 +343,7 @@ fn read_document(reads: &Reads, measurements: &[Measurement]) -> Value {
         "dies_of_a_channel_next": structure.ways_first,
         "parameters": told(&reads.space, &reads.point, &|number| reads.range(number)),
         "trade_off": traded(&reads.space, &reads.doubt.pairs),
+        "contradictions": contradictions(measurements),
         "evaluations": reads.evaluations,
     })
 }

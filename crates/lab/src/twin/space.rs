@@ -147,7 +147,14 @@ impl Space {
         for (parameter, value) in self.parameters.iter().zip(self.values(point)) {
             let written = parameter.unit.written(value);
             match &parameter.place {
-                Place::Key(key) => all.push(set(key, written)),
+                // A core that takes no time is none.
+                Place::Key("drive.firmware.look_up") if written == "0ns" => {}
+                Place::Key(key) => {
+                    if *key == "drive.firmware.look_up" {
+                        all.push(set("drive.firmware.cores", "1".to_string()));
+                    }
+                    all.push(set(key, written));
+                }
                 Place::Program => all.push(set("device.timing.program", listed(&[written]))),
                 Place::Delay(of) if of == engine => all.push(set("workload.host_delay", written)),
                 Place::Busy(of) if of == engine => all.push(set("workload.host_busy", written)),

@@ -1,6 +1,6 @@
 //! Fits of drives that Manx itself measured: what is known comes back, or is told as undetermined.
 
-use super::latency::{Base, Structure, play, prepared, scenario};
+use super::latency::{Base, Structure, distance, measured, play, prepared, scenario};
 use super::*;
 use crate::measure::{DriveState, Latencies};
 use manx_core::sim::Rng;
@@ -34,6 +34,7 @@ fn made(number: u64) -> Made {
         ("device.channel.rate", between(&mut rng, 400.0, 2000.0)),
         ("drive.link", between(&mut rng, 2000.0, 7000.0)),
         ("busy", between(&mut rng, 0.8, 3.0)),
+        ("drive.firmware.look_up", between(&mut rng, 0.1, 1.5)),
     ];
     Made { structure, values }
 }
@@ -62,6 +63,7 @@ impl Made {
             key("drive.controller"),
             key("device.channel.rate"),
             key("drive.link"),
+            key("drive.firmware.look_up"),
             fixed(Place::Busy("made".to_string()), Unit::Micros, self.get("busy")),
         ];
         Space { parameters }
@@ -94,14 +96,15 @@ impl Made {
                 iops: 0.0,
                 mean_us: 0.0,
                 percentiles_us: [0.0; 4],
+                fast_us: None,
             };
             let scenario =
                 scenario(&base, self.structure, &space, &space.start(), &of, 30_000).unwrap();
             let figures = play(&scenario, prepared(&scenario).unwrap()).unwrap();
             // Three even draws are near enough to a normal one.
             let mut noisy = || 1.0 + NOISE * 2.0 * (rng.unit() + rng.unit() + rng.unit() - 1.5);
-            let [a, b, c, d, iops] = figures.map(|value| value * noisy());
-            (of.percentiles_us, of.iops) = ([a, b, c, d], iops);
+            let [a, b, c, d, iops, fast] = figures.map(|value| value * noisy());
+            (of.percentiles_us, of.iops, of.fast_us) = ([a, b, c, d], iops, Some(fast));
             let what = Measured::Latencies(of);
             let (name, state) = (format!("{block}-{depth}"), DriveState::Filled);
             all.push(Measurement { name, state, what });
@@ -111,7 +114,10 @@ impl Made {
 }
 
 fn unit_of(name: &str) -> Unit {
-    if name == "drive.controller" { Unit::Micros } else { Unit::MegaBytes }
+    match name {
+        "drive.controller" | "drive.firmware.look_up" => Unit::Micros,
+        _ => Unit::MegaBytes,
+    }
 }
 
 /// The fit of a made drive: few requests, few evaluations.
@@ -235,6 +241,32 @@ fn what_a_fit_writes_can_be_read_again_and_every_number_has_a_source() {
     assert!(files.scenario.parse::<toml::Table>().is_ok(), "{}", files.scenario);
     assert!(text(&twin, &measurements).contains("stopped: the best so far"));
     assert!(document(&twin, &measurements).contains("\"determined\": false"));
+}
+
+#[test]
+fn a_fit_that_is_stopped_keeps_the_best_so_far_and_goes_on_to_the_same_end() {
+    let mut measurements = made(1).measure(1);
+    measurements.truncate(2);
+    let go = |journal: &Journal, most: usize| {
+        let stop = AtomicBool::new(false);
+        let tell = |moment: &Moment| {
+            if moment.evaluations >= most {
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        };
+        let settings = Settings { tell: &tell, ..settings(&measurements, &stop) };
+        fit(&settings, journal).unwrap()
+    };
+    let whole = go(&Journal::default(), usize::MAX);
+    let journal = Journal::default();
+    let first = go(&journal, 200);
+    assert!(first.is_partial && !whole.is_partial);
+    let (all, before) = (whole.reads.unwrap(), journal.fresh());
+    let start = measured(measurements[0].latencies().unwrap());
+    assert!(distance(&start, &first.reads.unwrap().runs[0].modelled) < 0.5);
+    let second = go(&journal, usize::MAX).reads.unwrap();
+    assert_eq!((second.structure, &second.point), (all.structure, &all.point));
+    assert!(before > 200, "{before}");
 }
 
 #[test]

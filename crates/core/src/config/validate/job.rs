@@ -67,13 +67,21 @@ fn streams(scenario: &Scenario) -> Check {
     Ok(())
 }
 
+/// More files than any job spreads its requests over.
+const FILES_MAX: u32 = 1024;
+
 pub(super) type Key<'a> = &'a dyn Fn(&str) -> String;
 
 fn one(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
     range(job, user, key)?;
+    let message = format!("from 1 to {FILES_MAX} files or devices");
+    require((1..=FILES_MAX).contains(&job.files), &key("files"), job.files, message)?;
+    let message = "1 with rewrites: they come back to one range";
+    require(job.files == 1 || job.rewrites.is_none(), &key("files"), job.files, message)?;
     require_time(job.time, &key("time"))?;
-    for (name, time) in
-        [("think", job.think), ("host_delay", job.host_delay), ("host_busy", job.host_busy)]
+    for (name, time) in [("think", job.think), ("start", job.start)]
+        .into_iter()
+        .chain([("host_delay", job.host_delay), ("host_busy", job.host_busy)])
     {
         require_time(time, &key(name))?;
     }

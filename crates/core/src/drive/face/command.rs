@@ -33,6 +33,8 @@ pub struct Command {
     pub predictable: PredictableLatency,
     /// Write stream (placement hint).
     pub stream: u8,
+    /// The host's queue from which it comes: one for each job.
+    pub queue: u16,
     /// Versions that the pages hold, where the run carries content; `None` in a run that only
     /// measures.
     pub payload: Option<Payload>,
@@ -52,6 +54,7 @@ impl Command {
             fua: false,
             predictable: PredictableLatency::Off,
             stream: 0,
+            queue: 0,
             payload: None,
         }
     }

@@ -1,12 +1,15 @@
-//! The drive's ports: submission queue, host link in both directions, controller delay.
+//! The drive's ports: submission queues, host link in both directions, controller delay, and the
+//! controller's cores and DRAM where they are limited (`limits`).
 //!
 //! A command is asked for towards the host, behind the data that goes there, and comes with the
 //! data of a write; a completion follows its data. Bytes of all three are settings, none by
 //! default. The link is a FIFO resource in each direction and the controller a fixed delay, so both
 //! keep their order: rings of (time, item) and a next free time are exact, and need no timers.
 
+use super::limits::Limits;
+use super::waiting::Waiting;
 use crate::drive::{Command, Completion, Drive, DriveSpec, Op, Status};
-use crate::units::{Bandwidth, Duration, Instant};
+use crate::units::{Bandwidth, Duration, Instant, Lba, SECTOR};
 use std::collections::VecDeque;
 
 /// Between the host and the controller.
@@ -21,12 +24,18 @@ pub(in crate::drive) struct Ports {
     /// Commands fetched at once; 0 is unlimited.
     depth: u32,
     fetched: u32,
-    waiting: VecDeque<Command>,
+    /// Neither a place nor a core is ever waited for.
+    is_unlimited: bool,
+    /// Nothing takes time between the queue and the work on the command.
+    is_at_once: bool,
+    waiting: Waiting,
+    limits: Option<Box<Limits>>,
     arriving: VecDeque<(Instant, Command)>,
     leaving: VecDeque<Leaving>,
     /// Results and contents, which few completions carry, in their order.
     extras: VecDeque<Extra>,
-    /// When the first of `arriving` or `leaving` is due: asked before every event of the drive.
+    /// When the first of `arriving`, of `leaving` or of the limits is due: asked before every event
+    /// of the drive.
     next_at: Instant,
     in_free_at: Instant,
     out_free_at: Instant,
@@ -55,8 +64,14 @@ struct Extra {
 }
 
 impl Ports {
-    pub fn new(spec: &DriveSpec) -> Self {
+    pub fn new(spec: &DriveSpec, unit_shift: u32) -> Self {
+        let limits = Limits::new(&spec.firmware, unit_shift);
+        let has_cores = limits.as_ref().is_some_and(|limits| limits.has_cores());
+        let no_link = spec.link == Bandwidth::default();
         Self {
+            is_unlimited: spec.queue_depth == 0 && !has_cores,
+            is_at_once: no_link && spec.controller.is_zero() && limits.is_none(),
+            limits,
             link: spec.link,
             fetch_bytes: spec.link_fetch.get(),
             command_bytes: spec.link_command.get(),
@@ -64,7 +79,7 @@ impl Ports {
             controller: spec.controller,
             depth: spec.queue_depth,
             fetched: 0,
-            waiting: VecDeque::new(),
+            waiting: Waiting::new(&spec.firmware),
             arriving: VecDeque::new(),
             leaving: VecDeque::new(),
             extras: VecDeque::new(),
@@ -77,30 +92,33 @@ impl Ports {
     /// True when another command may be fetched.
     #[inline]
     pub fn admits(&self) -> bool {
-        self.depth == 0 || (self.fetched < self.depth && self.waiting.is_empty())
+        self.is_unlimited || (self.has_place() && self.waiting.is_empty())
+    }
+
+    /// A place in the queue, and a core.
+    #[inline]
+    fn has_place(&self) -> bool {
+        (self.depth == 0 || self.fetched < self.depth)
+            && self.limits.as_ref().is_none_or(|limits| limits.has_idle_core())
     }
 
     pub fn queue(&mut self, command: Command) {
-        self.waiting.push_back(command);
+        self.waiting.push(command);
     }
 
     pub fn queued(&self) -> usize {
-        self.waiting.len() + self.arriving.len()
+        let limited = self.limits.as_ref().map_or(0, |limits| limits.under_way());
+        self.waiting.len() + self.arriving.len() + limited
     }
 
     pub fn take_queued(&mut self, id: u32) -> Option<Command> {
-        let at = self.waiting.iter().position(|command| command.id == id)?;
-        self.waiting.remove(at)
+        self.waiting.remove(id)
     }
 
-    /// The next waiting command, when a completion made room for it.
+    /// The next waiting command, when a completion or a core made room for it.
     #[inline]
     pub fn take_next_queued(&mut self) -> Option<Command> {
-        if self.waiting.is_empty() || self.fetched >= self.depth {
-            None
-        } else {
-            self.waiting.pop_front()
-        }
+        if self.waiting.is_empty() || !self.has_place() { None } else { self.waiting.take() }
     }
 
     /// Counts a command as fetched; true when it is in the controller at once, else
@@ -108,11 +126,23 @@ impl Ports {
     #[inline]
     pub fn fetches_at_once(&mut self) -> bool {
         self.fetched += 1;
-        self.link == Bandwidth::default() && self.controller.is_zero()
+        self.is_at_once
     }
 
-    /// A fetched command crosses the link and the controller.
+    /// A fetched command is worked on by a core, if there are cores, and crosses the link and the
+    /// controller.
     pub fn fetch(&mut self, now: Instant, command: Command) {
+        match &mut self.limits {
+            Some(limits) if limits.has_cores() => {
+                limits.begin(now, command);
+                self.look_ahead();
+            }
+            _ => self.cross(now, command),
+        }
+    }
+
+    /// A command crosses the link and the controller.
+    fn cross(&mut self, now: Instant, command: Command) {
         let data = if command.op == Op::Write { command.bytes() } else { 0 };
         let mut asked = now;
         if self.fetch_bytes > 0 {
@@ -121,8 +151,34 @@ impl Ports {
         }
         let crossing = self.link.time_for(self.command_bytes + data);
         self.in_free_at = self.in_free_at.max(asked) + crossing;
-        self.arriving.push_back((self.in_free_at + self.controller, command));
+        match &mut self.limits {
+            Some(limits) if limits.has_dram() => limits.land(self.in_free_at, command),
+            _ => self.arriving.push_back((self.in_free_at + self.controller, command)),
+        }
         self.look_ahead();
+    }
+
+    /// The limits bring at `now` the end of a core's work, or a command that has landed. True for a
+    /// core: it is idle then.
+    fn limits_turn(&mut self, now: Instant) -> Option<bool> {
+        let limits = self.limits.as_mut()?;
+        if let Some(command) = limits.take_worked(now) {
+            self.cross(now, command);
+            return Some(true);
+        }
+        let command = limits.take_landed(now)?;
+        let data = if command.op == Op::Write { command.bytes() } else { 0 };
+        let at = limits.cross_dram(now, data) + self.controller;
+        // A command without data passes those that bring some.
+        let place = self.arriving.partition_point(|(other, _)| *other <= at);
+        self.arriving.insert(place, (at, command));
+        self.look_ahead();
+        Some(false)
+    }
+
+    /// Work of a core for such a command.
+    pub fn core_work(&self, op: Op, lba: Lba, sectors: u32) -> Duration {
+        self.limits.as_ref().map_or(Duration::ZERO, |limits| limits.work(op, lba, sectors))
     }
 
     #[inline]
@@ -132,12 +188,24 @@ impl Ports {
         Some(command)
     }
 
+    /// Time of a core and of the DRAM for such a read, alone.
+    pub fn unloaded_read(&self, sectors: u32) -> Duration {
+        let work = |limits: &Limits| {
+            limits.work(Op::Read, Lba(0), sectors) + limits.dram_time(u64::from(sectors) * SECTOR)
+        };
+        self.limits.as_deref().map_or(Duration::ZERO, work)
+    }
+
     /// Sends a completion; `bytes` of read data go with it. Says when it reaches the host.
     #[inline]
     fn complete(&mut self, now: Instant, leaving: Leaving, bytes: u64) -> Instant {
+        let ready = match &mut self.limits {
+            Some(limits) => limits.cross_dram(now, bytes),
+            None => now,
+        };
         let bytes = bytes + self.completion_bytes;
         let crossing = if bytes == 0 { Duration::ZERO } else { self.link.time_for(bytes) };
-        let at = self.out_free_at.max(now) + crossing;
+        let at = self.out_free_at.max(ready) + crossing;
         self.out_free_at = at;
         self.leaving.push_back(Leaving { at, ..leaving });
         self.next_at = self.next_at.min(at);
@@ -187,6 +255,9 @@ impl Ports {
         let arrival = self.arriving.front().map_or(Instant::NEVER, |(at, _)| *at);
         self.next_at =
             self.leaving.front().map_or(Instant::NEVER, |completion| completion.at).min(arrival);
+        if let Some(limits) = &self.limits {
+            self.next_at = self.next_at.min(limits.next_at());
+        }
     }
 }
 

@@ -292,7 +292,8 @@ impl Drive {
         let [submitted, fetched, begun] = attribution.commands[command.id as usize];
         let mut split = Split::NONE;
         split.add(Cause::Queue, fetched.since(submitted));
-        let controller = self.spec.controller.min(begun.since(fetched));
+        let work = self.ports.core_work(command.op, command.lba, command.sectors);
+        let controller = (self.spec.controller + work).min(begun.since(fetched));
         split.add(Cause::Service, controller);
         split.add(Cause::Link, begun.since(fetched) - controller + leaves.since(now));
         let story = match command.op {

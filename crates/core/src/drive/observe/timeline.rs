@@ -172,7 +172,11 @@ impl Drive {
     pub fn unloaded_read(&self) -> Duration {
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let flash = timing.command + timing.longest_read() + timing.transfer(layout.unit_sectors);
-        self.spec.controller + flash + self.spec.link.time_for(u64::from(layout.unit_bytes))
+        let limits = self.ports.unloaded_read(layout.unit_sectors);
+        self.spec.controller
+            + limits
+            + flash
+            + self.spec.link.time_for(u64::from(layout.unit_bytes))
     }
 
     /// A victim is chosen. `held` is the channels that its collection holds.

@@ -44,6 +44,7 @@ fn answer(
         fua: false,
         predictable,
         stream: 0,
+        queue: 0,
         payload: None,
     };
     copy.drive.submit(at, command);

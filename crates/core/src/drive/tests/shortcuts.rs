@@ -55,6 +55,7 @@ fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
         fua,
         predictable,
         stream: 0,
+        queue: 0,
         payload,
     }
 }

@@ -49,6 +49,7 @@ fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
         fua: false,
         predictable: PredictableLatency::Off,
         stream: 0,
+        queue: 0,
         payload,
     }
 }

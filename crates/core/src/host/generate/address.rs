@@ -68,21 +68,58 @@ impl Run {
 #[derive(Clone, Debug)]
 enum Chooser {
     Random,
-    Sequential { range: Range, next: u64 },
-    Shuffle { granule: Fit, order: Scatter, visited: u64 },
-    Zipf { granule: Fit, scatter: Scatter, zipf: Zipf },
+    Sequential {
+        range: Range,
+        next: u64,
+    },
+    Shuffle {
+        granule: Fit,
+        order: Scatter,
+        visited: u64,
+    },
+    Zipf {
+        granule: Fit,
+        scatter: Scatter,
+        zipf: Zipf,
+    },
     Tiers(Tiers),
+    /// Several files, or devices, of so many sectors each, in turn.
+    Files {
+        each: Vec<Addresses>,
+        turn: usize,
+        sectors: u64,
+    },
 }
 
 impl Addresses {
-    /// The addresses of `job` in `range`; `granule` is its smallest request.
+    /// The addresses of `job`, whose files, if there are several, begin with `first`; `granule` is
+    /// its smallest request.
     pub(super) fn new(
+        job: Job,
+        first: Range,
+        granule: Fit,
+        root: u64,
+    ) -> Result<Self, GenerateError> {
+        if job.spec.files == 1 {
+            return Self::of_file(job, first, granule, root, "");
+        }
+        let file = |number| Self::of_file(job, first, granule, root, &format!("/{number}"));
+        let each = (0..job.spec.files).map(file).collect::<Result<_, _>>()?;
+        let chooser = Chooser::Files { each, turn: 0, sectors: first.end - first.start };
+        let run = Run { sectors: 0, left: 0, next: 0 };
+        Ok(Self { chooser, rng: stream(root, job, "address"), run })
+    }
+
+    /// The addresses in one file, `range`; its random streams end in `file`.
+    fn of_file(
         job: Job,
         range: Range,
         granule: Fit,
         root: u64,
+        file: &str,
     ) -> Result<Self, GenerateError> {
-        let scatter = || Scatter::new(granule.slots, &mut stream(root, job.index, "scatter"));
+        let own = |concern: &str| stream(root, job, &format!("{concern}{file}"));
+        let scatter = || Scatter::new(granule.slots, &mut own("scatter"));
         let chooser = match job.spec.pattern {
             Pattern::Random => Chooser::Random,
             Pattern::Sequential => Chooser::Sequential { range, next: range.start },
@@ -99,7 +136,7 @@ impl Addresses {
         // Below 2^55 sectors, as bytes are 64 bits.
         let sectors = whole_sectors(job, "run", job.spec.run)? as i64;
         let run = Run { sectors, left: 0, next: 0 };
-        Ok(Self { chooser, rng: stream(root, job.index, "address"), run })
+        Ok(Self { chooser, rng: own("address"), run })
     }
 
     /// The first sector of the next request, which is of size `fit`.
@@ -121,6 +158,8 @@ impl Addresses {
     pub(super) fn tier(&self) -> u8 {
         match &self.chooser {
             Chooser::Tiers(tiers) => tiers.drawn(),
+            // That of the file whose turn it was.
+            Chooser::Files { each, turn, .. } => each[(turn + each.len() - 1) % each.len()].tier(),
             _ => 0,
         }
     }
@@ -152,6 +191,11 @@ impl Addresses {
                 holding(*granule, scatter.place(zipf.draw(rng)), 0, fit)
             }
             Chooser::Tiers(tiers) => tiers.draw(rng, fit, is_read),
+            Chooser::Files { each, turn, sectors } => {
+                let file = *turn;
+                *turn = (file + 1) % each.len();
+                each[file].draw(fit, is_read).0 + file as u64 * *sectors
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ impl Arrivals {
             // The threads keep their own schedule: only the rate is looked at here.
             Arrival::Paced | Arrival::PacedSmooth => rate(job).map(|_| Process::Closed)?,
             Arrival::Poisson => {
-                Process::Poisson(Poisson::new(rate(job)?, stream(root, job.index, "arrival")))
+                Process::Poisson(Poisson::new(rate(job)?, stream(root, job, "arrival")))
             }
             Arrival::Fixed => Process::Fixed(Fixed::new(rate(job)?)),
             Arrival::Bursty => Process::Bursty(Bursty::new(job, root)?),
@@ -187,14 +187,14 @@ impl Bursty {
             );
             return Err(job.error("burst", job.spec.burst, allowed));
         }
-        let mut rng = stream(root, job.index, "burst");
+        let mut rng = stream(root, job, "burst");
         let mean_silence = mean_burst * (peak - 1.0);
         // In the steady state one in `peak` moments is in a burst; what is left of a period is
         // exponential again.
         let silent = rng.unit() * peak >= 1.0;
         let silences = if silent { exponential(&mut rng, mean_silence) } else { 0 };
         let burst_end = exponential(&mut rng, mean_burst);
-        let poisson = Poisson::new((peak_rate + 0.5) as u64, stream(root, job.index, "arrival"));
+        let poisson = Poisson::new((peak_rate + 0.5) as u64, stream(root, job, "arrival"));
         Ok(Self { poisson, rng, mean_burst, mean_silence, burst_end, silences })
     }
 

@@ -25,6 +25,8 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_files;
+#[cfg(test)]
 mod tests_fitted;
 #[cfg(test)]
 mod tests_shape;
@@ -86,7 +88,7 @@ impl Generator {
             return Err(job.error("requests", 0, "above 0 where `time` is 0s: the job has no end"));
         }
         let range = Range::new(job)?;
-        let sizes = Sizes::new(job, range, stream(root, job.index, "size"))?;
+        let sizes = Sizes::new(job, range, stream(root, job, "size"))?;
         let addresses = Addresses::new(job, range, sizes.smallest(), root)?;
         let left = if spec.requests == 0 { u64::MAX } else { spec.requests };
         let by_tier = spec.stream_by == StreamBy::Tier && spec.pattern == Pattern::Tiers;
@@ -190,8 +192,8 @@ impl Mix {
             fua: Chance::new(job.percent("fua_percent", spec.fua_percent)?),
             flush_every: spec.flush_every,
             writes_since_flush: 0,
-            ops: stream(root, job.index, "op"),
-            fuas: stream(root, job.index, "fua"),
+            ops: stream(root, job, "op"),
+            fuas: stream(root, job, "fua"),
         })
     }
 
@@ -249,7 +251,11 @@ impl Chance {
     }
 }
 
-/// The random stream of one concern of a job.
-fn stream(root: u64, job: usize, concern: &str) -> Rng {
-    Rng::stream(root, &format!("workload/{job}/{concern}"))
+/// The random stream of one concern of a job, or of all jobs of a sequence.
+fn stream(root: u64, job: Job, concern: &str) -> Rng {
+    let name = match job.spec.sequence {
+        0 => format!("workload/{}/{concern}", job.index),
+        sequence => format!("workload/sequence {sequence}/{concern}"),
+    };
+    Rng::stream(root, &name)
 }

@@ -181,7 +181,7 @@ impl Phases {
         };
         let [rr, rw, wr, ww] = &spec.gaps;
         let gaps = [[rr, rw].map(|gaps| Weighted::new(gaps)), [wr, ww].map(|g| Weighted::new(g))];
-        let of = |concern: &str| stream(root, job.index, concern);
+        let of = |concern: &str| stream(root, job, concern);
         let walk = Walk {
             runs: [of("run/read"), of("run/write")],
             gaps: of("gap"),

@@ -53,7 +53,7 @@ impl Rewrites {
         granule: Fit,
         root: u64,
     ) -> Result<Self, GenerateError> {
-        let mut rng = stream(root, job.index, "rewrites");
+        let mut rng = stream(root, job, "rewrites");
         let extents = spec.extents as usize;
         if extents == 0 || spec.depths.is_empty() {
             let allowed = "at least one extent, and a depth";

@@ -27,7 +27,13 @@ impl Range {
             ));
         }
         let room = job.capacity - start;
-        Ok(Self { start, end: start + if length == 0 { room } else { length.min(room) } })
+        let whole = if length == 0 { room } else { length.min(room) };
+        match u64::from(job.spec.files) {
+            0 => Err(job.error("files", 0, "at least 1")),
+            1 => Ok(Self { start, end: start + whole }),
+            // The first of them: whole pages of 4 KiB, of which all begin as it does.
+            files => Ok(Self { start, end: start + (whole / files) / 8 * 8 }),
+        }
     }
 }
 

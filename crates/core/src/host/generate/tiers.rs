@@ -41,7 +41,7 @@ impl Tiers {
         let writes = own
             .then(|| Ranks::new(job, "write_tiers", &job.spec.write_tiers, granule.slots))
             .transpose()?;
-        let scatter = Scatter::new(granule.slots, &mut stream(root, job.index, "scatter"));
+        let scatter = Scatter::new(granule.slots, &mut stream(root, job, "scatter"));
         Ok(Self { granule, places: granule.step / place, place, scatter, reads, writes, drawn: 0 })
     }
 

@@ -78,6 +78,7 @@ pub(super) fn content(drive: &Drive, pages: u32) -> Vec<u32> {
                 fua,
                 predictable,
                 stream,
+                queue: 0,
                 payload: None,
             };
             let now = now + Duration::from_ms(page.into());

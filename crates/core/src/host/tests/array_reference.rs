@@ -205,7 +205,17 @@ impl Both {
         let (predictable, payload) = (PredictableLatency::Off, payload.map(Vec::into_boxed_slice));
         self.array.submit(
             self.now,
-            Command { id: 7, op, lba, sectors, fua: false, predictable, stream: 0, payload },
+            Command {
+                id: 7,
+                op,
+                lba,
+                sectors,
+                fua: false,
+                predictable,
+                stream: 0,
+                queue: 0,
+                payload,
+            },
         );
         self.now += STEP;
         let done = self.array.advance_before(self.now).expect("it completes");

@@ -2,8 +2,8 @@
 
 use super::{Setup, small};
 use crate::drive::{
-    DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionState, ProgramMode, ProgramSpec,
-    Scheduler,
+    Arbitration, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionState, ProgramMode,
+    ProgramSpec, Scheduler,
 };
 use crate::flash::{ChannelOrder, ChannelTake, Device};
 use crate::ftl::{
@@ -32,6 +32,7 @@ pub(in crate::host) fn drawn(seed: u64) -> Setup {
     draw_take(&mut setup);
     draw_marks(&mut setup);
     draw_link(&mut setup);
+    draw_firmware(&mut setup);
     setup
 }
 
@@ -305,6 +306,24 @@ fn draw_link(setup: &mut Setup) {
         drive.link_fetch = one_of(&mut rng, &[0, 32, 4096].map(Bytes::new));
         drive.link_command = one_of(&mut rng, &[0, 92, 4096].map(Bytes::new));
         drive.link_completion = one_of(&mut rng, &[0, 44, 4096].map(Bytes::new));
+    }
+}
+
+/// Cores, DRAM and queues in turn, of a part of the drives.
+fn draw_firmware(setup: &mut Setup) {
+    let mut rng = Rng::stream(setup.seed, "drawn firmware");
+    if rng.below(3) > 0 {
+        return;
+    }
+    let firmware = &mut setup.drive.firmware;
+    firmware.cores = one_of(&mut rng, &[0, 1, 3]);
+    if firmware.cores > 0 {
+        firmware.command = one_of(&mut rng, &[0, 1_500].map(Duration::from_ns));
+        firmware.look_up = one_of(&mut rng, &[100, 2_000].map(Duration::from_ns));
+    }
+    firmware.dram = one_of(&mut rng, &[0, 900_000_000].map(Bandwidth::bytes_per_second));
+    if firmware.cores > 0 || setup.drive.queue_depth > 0 {
+        firmware.arbitration = one_of(&mut rng, &[Arbitration::FirstCome, Arbitration::RoundRobin]);
     }
 }
 

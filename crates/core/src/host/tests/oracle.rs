@@ -23,7 +23,17 @@ impl Between {
     fn command(&self, op: Op, first_sector: u64, sectors: u64) -> Command {
         let (lba, sectors, predictable) =
             (Lba(first_sector), sectors as u32, PredictableLatency::Off);
-        Command { id: 0, op, lba, sectors, fua: false, predictable, stream: 0, payload: None }
+        Command {
+            id: 0,
+            op,
+            lba,
+            sectors,
+            fua: false,
+            predictable,
+            stream: 0,
+            queue: 0,
+            payload: None,
+        }
     }
 
     /// The drive does it, and nobody is told yet.

@@ -1,0 +1,120 @@
+//! The controller's limits: cores that work on commands one after the other, and DRAM that data
+//! cross.
+//!
+//! A core takes a command when it is fetched, works on it, and lets go of it before it crosses the
+//! link; so a command waits in its queue for a core as for a place. Cores differ in when they end:
+//! the commands that they work on are kept in the order of their ends, at one instant in that of
+//! their fetch. Data cross the DRAM first come first served, in both directions.
+
+use crate::drive::{Command, FirmwareSpec, Op};
+use crate::units::{Bandwidth, Duration, Instant, Lba};
+use std::collections::VecDeque;
+
+/// Cores and DRAM.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Limits {
+    cores: usize,
+    command: Duration,
+    look_up: Duration,
+    unit_shift: u32,
+    /// Under work, with the end of it.
+    working: VecDeque<(Instant, Command)>,
+    dram: Bandwidth,
+    dram_free_at: Instant,
+    /// On the link, if data of theirs cross the DRAM behind it.
+    landing: VecDeque<(Instant, Command)>,
+}
+
+impl Limits {
+    /// None where nothing is limited.
+    pub fn new(spec: &FirmwareSpec, unit_shift: u32) -> Option<Box<Self>> {
+        let unlimited = spec.cores == 0 && spec.dram == Bandwidth::default();
+        (!unlimited).then(|| {
+            Box::new(Self {
+                cores: spec.cores as usize,
+                command: spec.command,
+                look_up: spec.look_up,
+                unit_shift,
+                working: VecDeque::new(),
+                dram: spec.dram,
+                dram_free_at: Instant::START,
+                landing: VecDeque::new(),
+            })
+        })
+    }
+
+    pub fn has_cores(&self) -> bool {
+        self.cores > 0
+    }
+
+    pub fn has_dram(&self) -> bool {
+        self.dram != Bandwidth::default()
+    }
+
+    pub fn has_idle_core(&self) -> bool {
+        self.cores == 0 || self.working.len() < self.cores
+    }
+
+    /// Commands that are not yet begun.
+    pub fn under_way(&self) -> usize {
+        self.working.len() + self.landing.len()
+    }
+
+    /// Work of a core for a command.
+    pub fn work(&self, op: Op, lba: Lba, sectors: u32) -> Duration {
+        if self.cores == 0 {
+            return Duration::ZERO;
+        }
+        let units = match op {
+            Op::Read | Op::Write if sectors > 0 => {
+                let last = lba.0.saturating_add(u64::from(sectors) - 1) >> self.unit_shift;
+                last - (lba.0 >> self.unit_shift) + 1
+            }
+            // Ranges of the map are dropped as a whole.
+            Op::Read | Op::Write | Op::Trim | Op::Flush => 0,
+        };
+        self.command + self.look_up * units
+    }
+
+    /// An idle core takes the command.
+    pub fn begin(&mut self, now: Instant, command: Command) {
+        debug_assert!(self.has_idle_core(), "a command is fetched when a core is idle");
+        let end = now + self.work(command.op, command.lba, command.sectors);
+        let place = self.working.partition_point(|(other, _)| *other <= end);
+        self.working.insert(place, (end, command));
+    }
+
+    pub fn take_worked(&mut self, now: Instant) -> Option<Command> {
+        self.working.pop_front_if(|(at, _)| *at == now).map(|(_, command)| command)
+    }
+
+    /// The command is on the link until then.
+    pub fn land(&mut self, at: Instant, command: Command) {
+        self.landing.push_back((at, command));
+    }
+
+    pub fn take_landed(&mut self, now: Instant) -> Option<Command> {
+        self.landing.pop_front_if(|(at, _)| *at == now).map(|(_, command)| command)
+    }
+
+    /// When these bytes have crossed the DRAM, in and out.
+    pub fn cross_dram(&mut self, now: Instant, bytes: u64) -> Instant {
+        if bytes == 0 || !self.has_dram() {
+            return now;
+        }
+        self.dram_free_at = self.dram_free_at.max(now) + self.dram_time(bytes);
+        self.dram_free_at
+    }
+
+    /// Time of the DRAM for these bytes, in and out.
+    pub fn dram_time(&self, bytes: u64) -> Duration {
+        if self.has_dram() { self.dram.time_for(2 * bytes) } else { Duration::ZERO }
+    }
+
+    /// When a core ends, or a command lands.
+    pub fn next_at(&self) -> Instant {
+        let first =
+            |of: &VecDeque<(Instant, Command)>| of.front().map_or(Instant::NEVER, |(at, _)| *at);
+        first(&self.working).min(first(&self.landing))
+    }
+}

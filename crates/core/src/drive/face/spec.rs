@@ -1,0 +1,43 @@
+//! The settings of the controller's limits.
+
+use crate::units::{Bandwidth, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The controller as a shared resource: firmware cores, DRAM, and which queue is served next. By
+/// default nothing of it takes time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FirmwareSpec {
+    /// Cores, each of which works on one command at a time; 0 is no limit.
+    pub cores: u32,
+    /// Time of a core for each command.
+    pub command: Duration,
+    /// Time of a core for each look-up of the map: one for each mapping unit of a read or a write.
+    pub look_up: Duration,
+    /// Data rate of the DRAM, which each byte of the host crosses twice.
+    pub dram: Bandwidth,
+    /// Which waiting command is fetched next.
+    pub arbitration: Arbitration,
+    /// `round-robin`: commands in a row of the queue of the first job, of the second, ..; 1 where
+    /// none is given.
+    pub weights: Vec<u32>,
+}
+
+impl FirmwareSpec {
+    /// True where the controller is a delay alone.
+    pub fn is_off(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Which waiting command is fetched next (NVMe Base 2.1, 3.4.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// That which came first, of all queues.
+    #[default]
+    FirstCome,
+    /// Each queue in turn.
+    RoundRobin,
+}

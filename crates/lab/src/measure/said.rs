@@ -1,0 +1,54 @@
+//! A measurement as it is named on the command line: `FILE`, `FILE@STATE`, or with what the file
+//! itself does not say, `FILE@filled,depth=16,engine=io_uring,processes=4,capacity=7.68TB`.
+
+use super::DriveState;
+use manx_core::units::Bytes;
+
+/// The words about a file beside its name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said {
+    /// The state of the drive.
+    pub state: Option<DriveState>,
+    /// Requests that each process keeps outstanding.
+    pub depth: Option<u32>,
+    /// Processes.
+    pub processes: Option<u32>,
+    /// The host's engine.
+    pub engine: Option<String>,
+    /// Bytes that the host sees of the drive.
+    pub capacity: Option<u64>,
+}
+
+impl Said {
+    /// The words behind the `@`.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut said = Self::default();
+        for part in text.split(',') {
+            let Some((key, value)) = part.split_once('=') else {
+                said.state = Some(part.parse()?);
+                continue;
+            };
+            let count = |most: u32| {
+                let known = value.parse().ok().filter(|count| (1..=most).contains(count));
+                known.ok_or_else(|| format!("{part}: a whole number from 1 to {most}"))
+            };
+            match key {
+                "depth" => said.depth = Some(count(65_536)?),
+                "processes" => said.processes = Some(count(4_096)?),
+                "engine" if !value.is_empty() => said.engine = Some(value.to_string()),
+                "capacity" => {
+                    let bytes: Result<Bytes, _> = value.parse();
+                    let bytes = bytes.map_err(|_| format!("{part}: a size such as 7.68TB"))?;
+                    said.capacity = Some(bytes.get()).filter(|bytes| *bytes > 0);
+                }
+                _ => {
+                    return Err(format!(
+                        "{part} is not allowed: a state (fresh, filled, overwritten:N), depth=N, \
+                         processes=N, engine=NAME, capacity=SIZE"
+                    ));
+                }
+            }
+        }
+        Ok(said)
+    }
+}

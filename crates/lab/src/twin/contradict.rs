@@ -1,0 +1,85 @@
+//! Runs that no one drive in one state could have made, whatever its parameters.
+//!
+//! In a closed loop the mean time of a request is the requests under way over the rate (Little's
+//! law). Stations that serve one request after the other make it grow faster the more are under
+//! way: it is convex in their number (mean value analysis; Reiser and Lavenberg, J. ACM 27(2),
+//! 1980). Where it grows much slower behind a depth than before it, the drive or the host changed
+//! between the runs, or work was done for many requests at once.
+
+use super::latency::left_out;
+use crate::measure::Measurement;
+use std::collections::BTreeMap;
+
+/// A growth that is so many times the next one, and so large a part of the first time, is no noise.
+const SLOWER: f64 = 2.0;
+const LARGE: f64 = 0.25;
+
+/// The runs of one load at several depths that are suspect, in words.
+pub fn contradictions(measurements: &[Measurement]) -> Vec<String> {
+    let mut loads: BTreeMap<(u64, &str, u32), Vec<[f64; 2]>> = BTreeMap::new();
+    for measurement in measurements.iter().filter(|of| left_out(of).is_none()) {
+        let Some(of) = measurement.latencies() else { continue };
+        let under_way = f64::from(of.depth) * f64::from(of.processes);
+        let key = (of.block, of.engine.as_str(), of.processes);
+        loads.entry(key).or_default().push([under_way, under_way / of.iops * 1e6]);
+    }
+    let mut found = Vec::new();
+    for ((block, engine, _), mut points) in loads {
+        points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        points.dedup_by(|a, b| a[0] == b[0]);
+        for three in points.windows(3) {
+            let grows =
+                |at: usize| (three[at + 1][1] - three[at][1]) / (three[at + 1][0] - three[at][0]);
+            let (before, behind) = (grows(0), grows(1));
+            let is_large = three[1][1] - three[0][1] > LARGE * three[0][1];
+            if is_large && before > SLOWER * behind {
+                let [a, b, c] = [three[0], three[1], three[2]];
+                found.push(format!(
+                    "{block} B under {engine}: a request takes {:.0}, {:.0} and {:.0} us with {}, \
+                     {} and {} under way: {before:.1} us more for each at first, {behind:.1} then. \
+                     Queues grow faster with depth, not slower: the drive or the host changed in \
+                     between, or work was done for many at once",
+                    a[1], b[1], c[1], a[0], b[0], c[0]
+                ));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{DriveState, Latencies, Measured};
+
+    fn run(depth: u32, iops: f64) -> Measurement {
+        let what = Measured::Latencies(Latencies {
+            engine: "io_uring".to_string(),
+            is_read: true,
+            is_sequential: false,
+            is_map: false,
+            block: 512,
+            depth,
+            processes: 1,
+            drives: 1,
+            iops,
+            mean_us: 0.0,
+            percentiles_us: [0.0; 4],
+            fast_us: None,
+        });
+        Measurement { name: depth.to_string(), state: DriveState::Filled, what }
+    }
+
+    #[test]
+    fn a_time_that_grows_slower_behind_a_depth_is_suspect() {
+        // Of the Samsung 980 PRO at 512 B, and at 4 KiB.
+        let found = contradictions(&[run(64, 367_446.0), run(1, 18_844.0), run(16, 143_125.0)]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("53, 112 and 174 us with 1, 16 and 64"), "{found:?}");
+        let good = contradictions(&[run(1, 14_483.0), run(16, 208_335.0), run(64, 382_915.0)]);
+        assert_eq!(good, Vec::<String>::new());
+        // A station of 1 us behind a delay of 10 us, from where it is full.
+        let station = |depth: u32| run(depth, 1e6 * f64::from(depth) / f64::from(depth).max(10.0));
+        assert_eq!(contradictions(&[station(1), station(16), station(64)]), Vec::<String>::new());
+    }
+}
