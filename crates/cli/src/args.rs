@@ -5,6 +5,7 @@ mod fit;
 mod keys;
 mod lab;
 mod library;
+mod linux;
 mod plan;
 mod plot;
 mod serve;
@@ -19,6 +20,7 @@ pub use fit::TwinArgs;
 pub use keys::KeyArgs;
 pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
+pub use linux::{Defect, LinuxArgs};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
 pub use serve::{Protocol, ServeArgs, StoreCommand};
@@ -83,6 +85,8 @@ pub enum Command {
     Torture(TortureArgs),
     /// The model as a block device that programs use: NBD, on the wall clock
     Serve(Box<ServeArgs>),
+    /// Run a command in a Linux whose disks are the model, in exact virtual time
+    Linux(Box<LinuxArgs>),
     /// The folder in which a served drive outlives its server
     #[command(subcommand)]
     Store(StoreCommand),

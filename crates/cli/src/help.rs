@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// The commands by what they are for.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Run", &["compare", "run", "sweep", "lab", "act", "torture", "serve"]),
+    ("Run", &["compare", "run", "sweep", "lab", "act", "torture", "serve", "linux"]),
     ("Read the results", &["explain", "plot"]),
     (
         "Look up and prepare",

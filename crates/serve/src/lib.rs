@@ -1,4 +1,4 @@
-//! The model as a block device: real clients, real data, the wall clock.
+//! The model as a block device: real clients, real data, on the wall clock or in virtual time.
 //!
 //! One thread owns the model, a drive or an array, and is told the wall clock as its time. A
 //! front-end speaks a protocol with its clients: it asks through a [`Desk`] and gets back what was
@@ -10,7 +10,8 @@
 //! and `desk` is the model as they see it, `fleet` several drives beside each other; [`Store`] is
 //! a folder that outlives the server; `listen` has the sockets,
 //! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
-//! the loop over all of them; [`Tally`] is what it tells at its end.
+//! the loop over all of them; [`Tally`] is what it tells at its end. [`guest`] is another loop
+//! around the same machines: a Linux in exact virtual time.
 
 mod clock;
 mod connection;
@@ -18,6 +19,7 @@ mod content;
 mod desk;
 mod fleet;
 mod front;
+pub mod guest;
 mod listen;
 mod machine;
 pub mod nbd;
@@ -33,7 +35,7 @@ pub use content::Content;
 pub use desk::Served;
 pub use front::{Ask, Desk, Done, Export, Fault, Front, Kind, Session, Stretch, Transport};
 pub use listen::{Address, ListenError, Listener};
-pub use machine::{Builder, Machine};
+pub use machine::{Builder, Crashed, Machine};
 pub use server::{Limits, Server, Watch};
 pub use store::{Head, Inspected, LOG_MOST, Lost, Store, StoreError, Woken, inspect};
 pub use tally::Tally;

@@ -8,6 +8,7 @@ mod execute;
 mod explain;
 mod fit;
 mod lab;
+mod linux;
 mod outputs;
 mod plan;
 mod plot;
@@ -44,6 +45,8 @@ pub enum Failure {
     Interrupted(&'static str),
     /// The same, with what there is and how to go on.
     Stopped(String),
+    /// A guest's command ended with this exit code, which is ours.
+    Command(u8),
 }
 
 impl Failure {
@@ -53,6 +56,7 @@ impl Failure {
             Failure::Input(_) => 2,
             Failure::Work(_) => 1,
             Failure::Interrupted(_) | Failure::Stopped(_) => 130,
+            Failure::Command(code) => *code,
         }
     }
 }
@@ -63,6 +67,7 @@ impl fmt::Display for Failure {
             Failure::Input(error) => error.fmt(f),
             Failure::Work(message) | Failure::Stopped(message) => f.write_str(message),
             Failure::Interrupted(what) => write!(f, "interrupted; {what}"),
+            Failure::Command(code) => write!(f, "the command's exit code is {code}"),
         }
     }
 }
@@ -103,6 +108,7 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::run(&args, screen),
         Command::Torture(args) => torture::run(&args, screen),
         Command::Serve(args) => serve::run(&args, screen),
+        Command::Linux(args) => linux::run(&args, screen),
         Command::Store(command) => store::run(&command),
         Command::Fit(args) => fit::run(&args, screen),
         Command::Lab(command) => lab::run(&command, screen),
