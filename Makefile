@@ -2,12 +2,14 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-faults test-soak bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-faults test-soak linux test-linux bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
 	@echo "make test-long    the campaigns of minutes too"
 	@echo "make test-guest    the Linux kernel's NVMe/TCP, in a guest, against manx serve (a minute)"
+	@echo "make linux    the guest of manx linux, once: 8 minutes of processor time (docs/linux.md)"
+	@echo "make test-linux    everything that manx linux promises, with that guest (some minutes)"
 	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
@@ -41,6 +43,14 @@ test-soak: deps
 # The lab tested by faults: .ci/faults/list.toml into a copy of the tree, one build, the claims of the experiments.
 test-faults:
 	CARGO="$(CARGO)" .ci/faults/campaign $(if $(RECORD),--record)
+
+# User Mode Linux from Debian's source, into the cache; what is there already is not built again.
+linux: deps-linux
+	guest/build
+
+test-linux: linux
+	$(CARGO) build -p manx-ssd
+	crates/cli/tests/linux/run
 
 # Two seconds each, as many at once as there are cores, from the saved corpora.
 fuzz-minute: deps
@@ -108,6 +118,10 @@ deps-uml:
 deps-guest:
 	@if command -v qemu-system-x86_64 >/dev/null && command -v nvme >/dev/null && command -v mdadm >/dev/null && command -v busybox >/dev/null && command -v cpio >/dev/null; then exit 0; fi; \
 	$(call debian,qemu-system-x86 nvme-cli mdadm busybox-static cpio e2fsprogs fio,the test in a guest will be skipped,0)
+
+deps-linux: deps-cc
+	@if [ -e /usr/src/linux-source-6.12.tar.xz ] && command -v flex >/dev/null && command -v bison >/dev/null && command -v bc >/dev/null && command -v mdadm >/dev/null && command -v mkfs.xfs >/dev/null && command -v mkfs.btrfs >/dev/null && command -v fio >/dev/null; then exit 0; fi; \
+	$(call debian,linux-source-6.12 flex bison bc xz-utils perl make e2fsprogs xfsprogs btrfs-progs mdadm fio,the guest of manx linux cannot be built,1)
 
 deps-browser:
 	@if command -v chromium >/dev/null; then exit 0; fi; \

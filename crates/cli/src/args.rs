@@ -5,6 +5,7 @@ mod fit;
 mod keys;
 mod lab;
 mod library;
+mod linux;
 mod plan;
 mod plot;
 mod serve;
@@ -20,6 +21,7 @@ pub use fit::TwinArgs;
 pub use keys::KeyArgs;
 pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
+pub use linux::{Defect, LinuxArgs};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
 pub use serve::{CtlArgs, CtlOrder, Protocol, ServeArgs, StoreCommand};
@@ -85,6 +87,8 @@ pub enum Command {
     Serve(Box<ServeArgs>),
     /// Orders to a drive that is served: state, pause, resume, set, stop
     Ctl(CtlArgs),
+    /// Run a command in a Linux whose disks are the model, in exact virtual time
+    Linux(Box<LinuxArgs>),
     /// The folder in which a served drive outlives its server
     #[command(subcommand)]
     Store(StoreCommand),

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// The commands by what they are for.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Run", &["compare", "run", "sweep", "lab", "act", "torture", "serve", "ctl"]),
+    ("Run", &["compare", "run", "sweep", "lab", "act", "torture", "serve", "ctl", "linux"]),
     ("Read the results", &["explain", "plot"]),
     (
         "Look up and prepare",

@@ -32,6 +32,8 @@ pub fn answer<Args>(
     };
     match work(args) {
         Ok(()) => ExitCode::SUCCESS,
+        // The command has said why.
+        Err(Failure::Command(code)) => ExitCode::from(code),
         Err(failure) => {
             say_line(&format!("error: {failure}"));
             ExitCode::from(failure.exit_code())

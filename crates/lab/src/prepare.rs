@@ -56,6 +56,18 @@ pub(crate) struct About {
     pub(crate) notes: Vec<String>,
 }
 
+impl About {
+    /// The account of one more drive.
+    pub(crate) fn add(&mut self, drive: &About) {
+        self.settled &= drive.settled;
+        (self.waf, self.overwrite) = (drive.waf, drive.overwrite);
+        self.passes = self.passes.max(drive.passes);
+        if self.notes.is_empty() {
+            self.notes.clone_from(&drive.notes);
+        }
+    }
+}
+
 /// A state, ready for a run to begin.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {

@@ -96,6 +96,15 @@ impl Content {
         content
     }
 
+    /// The drive came up again with these versions of its pages, and counts them anew.
+    pub fn carry(&mut self, versions: &[u32]) {
+        self.frozen = None;
+        for (slot, version) in self.pages.iter_mut().zip(versions) {
+            let bytes = if *version == 0 { ZEROS } else { slot.bytes };
+            *slot = Slot { version: u32::from(*version > 0), bytes };
+        }
+    }
+
     /// From now on bytes are wanted of each page up to that version, and only of the newest of
     /// them.
     pub(crate) fn freeze(&mut self, versions: Vec<u32>) {

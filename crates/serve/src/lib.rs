@@ -1,4 +1,4 @@
-//! The model as a block device: real clients, real data, the wall clock.
+//! The model as a block device: real clients, real data, on the wall clock or in virtual time.
 //!
 //! One thread owns the model, a drive or an array, and is told the wall clock as its time. A
 //! front-end speaks a protocol with its clients: it asks through a [`Desk`] and gets back what was
@@ -11,7 +11,8 @@
 //! [`Engine`]; `remote` is an array whose drives are elsewhere; [`Store`] is
 //! a folder that outlives the server; `control` hears orders beside the clients, `obey` carries them out; `listen` has the sockets,
 //! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
-//! the loop over all of them; [`Tally`] is what it tells at its end.
+//! the loop over all of them; [`Tally`] is what it tells at its end. [`guest`] is another loop
+//! around the same machines: a Linux in exact virtual time.
 
 mod clock;
 mod connection;
@@ -21,6 +22,7 @@ mod desk;
 mod engine;
 mod fleet;
 mod front;
+pub mod guest;
 mod listen;
 mod machine;
 pub mod nbd;
@@ -41,7 +43,7 @@ pub use desk::Served;
 pub use engine::{Engine, Finished};
 pub use front::{Ask, Desk, Done, Export, Fault, Front, Kind, Session, Stretch, Transport};
 pub use listen::{Address, ListenError, Listener};
-pub use machine::{Builder, Machine};
+pub use machine::{Builder, Crashed, Machine};
 pub use remote::{ArrayHost, ConnectError, MemberAddress};
 pub use server::Server;
 pub use store::{Head, Inspected, LOG_MOST, Lost, Store, StoreError, Woken, inspect};

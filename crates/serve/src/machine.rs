@@ -4,12 +4,15 @@
 //! looks at each version that a read brings. A mismatch, which would be a fault of Manx, is an
 //! error to the client and never wrong bytes.
 
+mod crash;
 mod stored;
 
 use crate::content::{self, Content};
 use crate::engine::Finished;
 use crate::front::{Ask, Done, Kind, Stretch};
 use crate::store::Store;
+pub use crash::Crashed;
+use crash::Journal;
 use manx_core::drive::{Command, Completion, Op, Status, Storage};
 use manx_core::host::{Oracle, Record, Records};
 use manx_core::sim::Slab;
@@ -81,6 +84,8 @@ pub struct Machine<S: Storage> {
     builder: Option<Builder<S>>,
     /// Bytes of the read that was handed out last, where they may come from the store.
     fetched: Vec<u8>,
+    /// What a power loss needs.
+    journal: Option<Box<Journal>>,
     /// Nothing but the model is wanted: no bytes.
     is_bare: bool,
     /// A sum over every completion so far: a replay comes to the same.
@@ -116,6 +121,7 @@ impl<S: Storage> Machine<S> {
             store: None,
             builder: None,
             fetched: Vec::new(),
+            journal: None,
             is_bare: false,
             sum: 0,
             done_until: Instant::START,
@@ -197,6 +203,9 @@ impl<S: Storage> Machine<S> {
         let is_flushed_after = ask.fua && deallocates;
         if let Some(store) = &mut self.store {
             store.note(now, &ask, data);
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.note(&ask, data);
         }
         if !self.is_bare {
             self.content.take(&ask, data, self.zeros_are_fast());

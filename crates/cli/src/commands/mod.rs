@@ -10,6 +10,7 @@ mod explain;
 mod fit;
 mod knobs;
 mod lab;
+mod linux;
 mod outputs;
 mod plan;
 mod plot;
@@ -47,6 +48,8 @@ pub enum Failure {
     Interrupted(&'static str),
     /// The same, with what there is and how to go on.
     Stopped(String),
+    /// A guest's command ended with this exit code, which is ours.
+    Command(u8),
 }
 
 impl Failure {
@@ -56,6 +59,7 @@ impl Failure {
             Failure::Input(_) => 2,
             Failure::Work(_) => 1,
             Failure::Interrupted(_) | Failure::Stopped(_) => 130,
+            Failure::Command(code) => *code,
         }
     }
 }
@@ -66,6 +70,7 @@ impl fmt::Display for Failure {
             Failure::Input(error) => error.fmt(f),
             Failure::Work(message) | Failure::Stopped(message) => f.write_str(message),
             Failure::Interrupted(what) => write!(f, "interrupted; {what}"),
+            Failure::Command(code) => write!(f, "the command's exit code is {code}"),
         }
     }
 }
@@ -107,6 +112,7 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
         Command::Torture(args) => torture::run(&args, screen),
         Command::Serve(args) => serve::run(&args, screen),
         Command::Ctl(args) => ctl::run(&args),
+        Command::Linux(args) => linux::run(&args, screen),
         Command::Store(command) => store::run(&command),
         Command::Fit(args) => fit::run(&args, screen),
         Command::Twin(command) => twin::run(&command),

@@ -18,9 +18,30 @@ pub fn check(
     force: bool,
     runs: &[(String, Scenario)],
 ) -> Result<(), ConfigError> {
-    let read = Read::of(named(args).into_iter().chain(traces(runs)));
+    let named = [Some(args.scenario.as_str()), args.device.as_deref(), args.workload.as_deref()];
+    let beside = [
+        ("--act-log", &args.act_log, ("act", "txt")),
+        ("--timeline", &args.timeline.file, ("timeline", "pftrace")),
+        ("--requests", &args.requests, ("requests", "parquet")),
+    ];
+    check_files(&named, args.out.as_deref(), &beside, force, runs)
+}
+
+/// An option that names a file to write, the file, and the name and ending that it has in a folder.
+pub type Named<'a> = (&'a str, &'a Option<PathBuf>, (&'a str, &'a str));
+
+/// As [`check`], of the options that are `named`.
+pub fn check_files(
+    named: &[Option<&str>],
+    out: Option<&Path>,
+    beside: &[Named<'_>],
+    force: bool,
+    runs: &[(String, Scenario)],
+) -> Result<(), ConfigError> {
+    let named = named.iter().flatten().map(PathBuf::from);
+    let read = Read::of(named.chain(traces(runs)));
     let mut written: Vec<(String, PathBuf)> = Vec::new();
-    if let Some(folder) = &args.out {
+    if let Some(folder) = out {
         let names = result_files(runs);
         check_folder(folder, &names, &read)?;
         if let Some(name) = names.iter().find(|name| !force && is_foreign(&folder.join(name))) {
@@ -32,15 +53,10 @@ pub fn check(
         }
         written.extend(names.iter().map(|name| ("--out".to_string(), place(&folder.join(name)))));
     }
-    let options = [
-        ("--act-log", &args.act_log, ("act", "txt")),
-        ("--timeline", &args.timeline.file, ("timeline", "pftrace")),
-        ("--requests", &args.requests, ("requests", "parquet")),
-    ];
-    for (option, base, named) in options {
+    for (option, base, named) in beside {
         let Some(base) = base else { continue };
         for (policy, _) in runs {
-            let path = path_for(base, policy, runs.len(), named);
+            let path = path_for(base, policy, runs.len(), *named);
             let refuse =
                 |why: String| Err(ConfigError::new(format!("{option} {}: {why}", path.display())));
             // Devices (/dev/null) take anything, any number of times.

@@ -11,6 +11,7 @@ mod documents;
 mod explain;
 mod initiator;
 mod lab;
+mod linux;
 mod outputs;
 mod packaging;
 mod plan;

@@ -45,13 +45,13 @@ pub struct Driver<S: Storage = Drive> {
 
 /// A request under way. A backlog holds millions of them.
 #[derive(Clone, Copy, Debug)]
-struct Issued {
-    at: Instant,
-    op: Op,
-    sectors: u32,
-    job: u32,
-    thread: u32,
-    counted: bool,
+pub(super) struct Issued {
+    pub at: Instant,
+    pub op: Op,
+    pub sectors: u32,
+    pub job: u32,
+    pub thread: u32,
+    pub counted: bool,
 }
 
 /// Which first requests are not counted.
@@ -181,7 +181,7 @@ impl<S: Storage> Driver<S> {
             return false;
         }
         if let Some(completion) = self.storage.advance_before(at.min(self.look_at)) {
-            self.complete(completion);
+            self.complete(&completion);
             return true;
         }
         if self.look_at < at || at == Instant::NEVER {
@@ -280,8 +280,25 @@ impl<S: Storage> Driver<S> {
         self.storage.submit(now, command);
     }
 
+    /// Notes a request that a client numbered.
+    pub(super) fn note(&mut self, id: u32, issued: Issued, lba: Lba, now: Instant) {
+        debug_assert!(self.now <= now, "time does not go back");
+        self.now = now;
+        self.account_outstanding(now);
+        let place = id as usize;
+        if self.issued.len() <= place {
+            self.issued.resize(place + 1, issued);
+        }
+        self.issued[place] = issued;
+        if self.explains() {
+            self.begins.resize(self.issued.len(), Lba(0));
+            self.begins[place] = lba;
+        }
+        self.progress.issued += 1;
+    }
+
     #[inline]
-    fn counts(&mut self, at: Instant) -> bool {
+    pub(super) fn counts(&mut self, at: Instant) -> bool {
         if self.warmup.over {
             return true;
         }
@@ -305,28 +322,33 @@ impl<S: Storage> Driver<S> {
     }
 
     #[inline]
-    pub(super) fn complete(&mut self, completion: Completion) {
+    pub(super) fn complete(&mut self, completion: &Completion) {
         let Issued { at, op, sectors, job, thread, counted, .. } =
             self.issued[completion.id as usize];
         self.now = completion.at;
         self.account_outstanding(completion.at);
-        self.free.push(completion.id);
+        if !self.jobs.is_empty() {
+            self.free.push(completion.id);
+        }
         self.progress.completed += 1;
         self.progress.failed += u64::from(completion.status != Status::Success);
-        let seen = self.jobs[job as usize].seen(completion.at);
+        let of_job = self.jobs.get_mut(job as usize);
+        let seen = of_job.map_or(completion.at, |job| job.seen(completion.at));
         if counted && completion.status != Status::NamespaceWriteProtected {
             let (latency, bytes) = (seen.since(at), u64::from(sectors) * SECTOR);
-            if self.measured.record(&completion, op, latency, bytes) {
+            if self.measured.record(completion, op, latency, bytes) {
                 self.keep_moment();
             }
         }
         if self.explains() {
-            self.explain(&completion);
+            self.explain(completion);
         }
         if let Some(oracle) = &mut self.oracle {
-            oracle.complete(&completion);
+            oracle.complete(completion);
         }
-        self.jobs[job as usize].completed(seen, thread);
+        if let Some(job) = self.jobs.get_mut(job as usize) {
+            job.completed(seen, thread);
+        }
         if let Some(act) = &mut self.act {
             let (latency, lag) = (completion.at.since(at), self.jobs[job as usize].lag());
             if act.record(job, op, latency, completion.at, lag) {

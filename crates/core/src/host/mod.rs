@@ -5,7 +5,7 @@
 //! latencies; the [`Oracle`] checks what every read returns.
 //!
 //! Reading order: `spec` (the settings), `request`, `stack`, [`generate`], [`fit`], `pace`, `job`,
-//! `driver`, `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with
+//! `driver`, `handed`, `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with
 //! rules of its own.
 
 pub mod act;
@@ -13,6 +13,7 @@ mod driver;
 mod evidence;
 pub mod fit;
 pub mod generate;
+mod handed;
 mod job;
 mod measured;
 mod oracle;

@@ -9,7 +9,7 @@ use crate::storage;
 use manx_core::array::{Array, Failure};
 use manx_core::drive::Storage;
 use manx_core::host::{Driver, Job, Oracle};
-use manx_core::stats::{MachineReport, RunResult};
+use manx_core::stats::{MachineReport, Outcome, RunResult};
 use manx_core::units::{Bytes, Instant, SECTOR};
 
 impl Run<'_> {
@@ -28,14 +28,8 @@ impl Run<'_> {
             !self.stopped()
         };
         let mut taken = |prepared: &Prepared| {
-            preparation.cpu_s += prepared.cpu_s;
-            preparation.from_cache &= prepared.from_cache;
-            if preparation.trouble.is_none() {
-                preparation.trouble.clone_from(&prepared.trouble);
-            }
-            about.settled &= prepared.about.settled;
-            (about.waf, about.overwrite) = (prepared.about.waf, prepared.about.overwrite);
-            about.passes = about.passes.max(prepared.about.passes);
+            preparation.add(prepared);
+            about.add(&prepared.about);
         };
         let states = (self.context.states, verify);
         let mut array = storage::array(scenario, self.keys, states, &mut progress, &mut taken)?;
@@ -54,6 +48,18 @@ impl Run<'_> {
         let watch = Stopwatch::start();
         let outcome = self.play(&mut driver, workload.end, 0, files)?;
         let play_cpu_s = watch.cpu_s();
+        let played = self.count_array(driver, outcome, files)?;
+        let played = Played { about, cpu_s: play_cpu_s, ..played };
+        Ok(self.finish(played, preparation, replays))
+    }
+
+    /// Totals of an array that was played.
+    pub(super) fn count_array(
+        &self,
+        mut driver: Driver<Array>,
+        outcome: Outcome,
+        files: &mut Files,
+    ) -> Result<Played, RunError> {
         let mut totals = self.totals(&driver, outcome);
         files.end_drive(&mut driver, outcome, None)?;
         let array = driver.storage();
@@ -61,12 +67,11 @@ impl Run<'_> {
         totals.warnings.extend(warnings(array));
         totals.user = Bytes::new(Storage::sectors(array) * SECTOR);
         let drives = (0..array.drives()).map(|number| array.drive(number));
-        let flash_ops: u64 = drives.map(|drive| drive.flash().operations().total()).sum();
+        let flash_ops = drives.map(|drive| drive.flash().operations().total()).sum();
         let completed = driver.progress().completed;
         let memory = self.with_memory(MachineReport::default(), &driver);
-        drop(driver);
-        let played = Played { totals, about, memory, cpu_s: play_cpu_s, completed, flash_ops };
-        Ok(self.finish(played, preparation, replays))
+        let about = About::default();
+        Ok(Played { totals, about, memory, cpu_s: 0.0, completed, flash_ops })
     }
 }
 

@@ -2,21 +2,23 @@
 //!
 //! The steps, each a file: open the [`workload`], take the preconditioned state, build the drives
 //! ([`drives`], or an [`array`] of them), [`play`] in chunks between which a run can be stopped and
-//! watched, write files [`beside`] the result, count up ([`totals`]). [`error`] says why a run ends
+//! watched ([`handed`]: a client plays), write files [`beside`] the result, count up ([`totals`]). [`error`] says why a run ends
 //! without a result. Everything but `machine` is a function of the scenario.
 
 mod array;
 mod beside;
 mod drives;
 mod error;
+mod handed;
 mod play;
 mod totals;
 mod workload;
 
 pub use beside::{Beside, MakeSink, Played as PlayedStorage, Sink, Watcher};
 pub use error::RunError;
+pub use handed::{Back, ClientRun, Handed};
 
-use crate::prepare::{About, Key, States};
+use crate::prepare::{About, Key, Prepared, States};
 use crate::replay::Replays;
 use crate::stamp;
 use crate::timeline::TimelineReport;
@@ -65,6 +67,17 @@ pub struct Preparation {
     pub from_cache: bool,
     /// Trouble with the cache, if any.
     pub trouble: Option<String>,
+}
+
+impl Preparation {
+    /// The state of one more drive.
+    fn add(&mut self, prepared: &Prepared) {
+        self.cpu_s += prepared.cpu_s;
+        self.from_cache &= prepared.from_cache;
+        if self.trouble.is_none() {
+            self.trouble.clone_from(&prepared.trouble);
+        }
+    }
 }
 
 /// A run that ended.

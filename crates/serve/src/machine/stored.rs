@@ -40,7 +40,7 @@ impl<S: Storage> Machine<S> {
     }
 
     /// The model, with the promises that were made for it.
-    pub(crate) fn into_parts(self) -> (S, Oracle) {
+    pub fn into_parts(self) -> (S, Oracle) {
         (self.storage, self.oracle)
     }
 

@@ -8,12 +8,15 @@
 //! buffers of a request in it; [`session`] is a connection; [`block`] has the requests and
 //! [`config`] the device's configuration.
 //!
-//! Not here: packed queues, migration (dirty logs), queues that are polled, in-band notifications,
-//! requests of the device's own.
+//! [`in_band`] is the device of a guest in virtual time.
+//!
+//! Not here: packed queues, migration (dirty logs), queues that are polled, requests of the device's
+//! own but for calls.
 
 mod block;
 mod chain;
 mod config;
+pub(crate) mod in_band;
 mod memory;
 mod ring;
 mod session;

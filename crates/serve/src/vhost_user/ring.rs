@@ -126,9 +126,9 @@ impl Ring {
     }
 
     /// Gives a chain back, into which `length` bytes were written, and notifies the driver if it
-    /// wants that.
-    pub fn give(&mut self, memory: &Memory, head: u16, length: u32) -> Result<(), Outside> {
-        let Some(places) = self.places else { return Ok(()) };
+    /// wants that; whether it does.
+    pub fn give(&mut self, memory: &Memory, head: u16, length: u32) -> Result<bool, Outside> {
+        let Some(places) = self.places else { return Ok(false) };
         self.in_flight = self.in_flight.saturating_sub(1);
         let at = places.used + 4 + 8 * u64::from(self.used % self.size);
         let entry = UsedEntry { head: u32::from(head).into(), length: length.into() };
@@ -148,7 +148,7 @@ impl Ring {
             // A counter or a pipe that is full has notified already.
             let _ = io::write(call, &1u64.to_ne_bytes());
         }
-        Ok(())
+        Ok(wants)
     }
 }
 

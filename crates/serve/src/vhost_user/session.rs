@@ -49,8 +49,14 @@ pub(super) struct Device {
     bell: Option<OwnedFd>,
     /// Descriptors that came with the message that is not whole yet.
     files: Vec<OwnedFd>,
-    /// Where requests of the device's own would go; its end would be an error to some front-ends.
-    requests: Option<OwnedFd>,
+    /// Where requests of the device's own go; its end would be an error to some front-ends.
+    pub requests: Option<OwnedFd>,
+    /// Protocol features that it offers.
+    pub offered: u64,
+    /// A planted defect: a FLUSH is answered at once.
+    pub lies: bool,
+    /// Queues of which the driver is to hear, a bit each: where notifications are in-band.
+    pub calls: u64,
     /// The queue whose end waits for its requests.
     ending: Option<usize>,
     /// The queue that is looked at next.
@@ -86,6 +92,9 @@ impl Device {
             bell: epoll::create(epoll::CreateFlags::CLOEXEC).ok(),
             files: Vec::new(),
             requests: None,
+            offered: protocol::OFFERED,
+            lies: false,
+            calls: 0,
             ending: None,
             turn: 0,
             has_spoken: false,
@@ -163,9 +172,9 @@ impl Device {
             _ if file.is_some() || !files.is_empty() => return Err("with a descriptor".into()),
             request::GET_FEATURES => return Ok(Reply::Number(feature::OFFERED)),
             request::SET_FEATURES => self.set_features(number(payload)?)?,
-            request::GET_PROTOCOL_FEATURES => return Ok(Reply::Number(protocol::OFFERED)),
+            request::GET_PROTOCOL_FEATURES => return Ok(Reply::Number(self.offered)),
             request::SET_PROTOCOL_FEATURES => {
-                self.protocol = chosen(number(payload)?, protocol::OFFERED)?;
+                self.protocol = chosen(number(payload)?, self.offered)?;
             }
             request::SET_OWNER => {}
             request::RESET_OWNER => self.rings.iter_mut().for_each(Ring::stop),
@@ -175,6 +184,7 @@ impl Device {
             request::SET_VRING_NUM
             | request::SET_VRING_BASE
             | request::SET_VRING_ENABLE
+            | request::VRING_KICK
             | request::GET_VRING_BASE => return self.set_state(request, payload),
             _ => return Err("it is not spoken here".into()),
         }
@@ -228,8 +238,11 @@ impl Device {
         let (state, _) = State::read_from_prefix(payload)
             .map_err(|_| format!("a payload of {} bytes", payload.len()))?;
         let (index, value) = (state.index.get(), state.value.get());
+        let (memory, is_in_band) = (self.memory.clone(), self.protocol & protocol::IN_BAND != 0);
         let ring = self.ring(index.into())?;
         match request {
+            request::VRING_KICK if !is_in_band => return Err("kicks are not in-band".into()),
+            request::VRING_KICK => ring.is_pending = ring.runs(),
             request::GET_VRING_BASE => {
                 ring.is_enabled &= ring.is_started;
                 ring.is_pending = false;
@@ -238,6 +251,10 @@ impl Device {
             }
             request::SET_VRING_ENABLE if value > 1 => return Err(format!("enable {value}")),
             request::SET_VRING_ENABLE => {
+                // Without a kick descriptor nothing else begins it.
+                if is_in_band && value == 1 && !ring.is_started {
+                    ring.start(&memory).map_err(|why| format!("queue {index} {why}"))?;
+                }
                 ring.is_enabled = value == 1;
                 ring.is_pending = ring.runs();
             }
@@ -430,8 +447,9 @@ impl Device {
         let (queue, ring) = (flight.queue, &mut self.rings[flight.queue]);
         if flight.stops == ring.stops && ring.is_started {
             let length = flight.conclude();
-            if let Err(why) = ring.give(&self.memory, flight.head, length) {
-                self.fault = Some(format!("queue {queue} {}", outside(why)));
+            match ring.give(&self.memory, flight.head, length) {
+                Ok(wants) => self.calls |= u64::from(wants) << queue,
+                Err(why) => self.fault = Some(format!("queue {queue} {}", outside(why))),
             }
         }
         self.free.push(place);

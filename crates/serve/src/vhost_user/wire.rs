@@ -37,7 +37,11 @@ pub(super) mod request {
     pub const SET_VRING_ENABLE: u32 = 18;
     pub const SET_BACKEND_REQ_FD: u32 = 21;
     pub const GET_CONFIG: u32 = 24;
+    pub const VRING_KICK: u32 = 35;
 }
+
+/// The request of the device's own that tells of used entries, where notifications are in-band.
+pub(super) const VRING_CALL: u32 = 4;
 
 /// Bits of a message's flags.
 pub(super) mod flag {
@@ -47,9 +51,7 @@ pub(super) mod flag {
     pub const NEED_REPLY: u32 = 8;
 }
 
-/// Protocol features. In-band notifications (14), which User Mode Linux in virtual time needs,
-/// would be messages `VRING_KICK` beside the kick descriptors of a queue, and `VRING_CALL` where
-/// [`super::ring::Ring`] signals.
+/// Protocol features.
 pub(super) mod protocol {
     pub const MQ: u64 = 1;
     pub const REPLY_ACK: u64 = 1 << 3;
@@ -57,7 +59,10 @@ pub(super) mod protocol {
     /// interrupt with their socket, and without it has none for its queues.
     pub const BACKEND_REQ: u64 = 1 << 5;
     pub const CONFIG: u64 = 1 << 9;
-    /// All that are spoken.
+    /// Kicks and calls are messages beside the others: with them a guest in virtual time and its
+    /// devices agree on the instant of each.
+    pub const IN_BAND: u64 = 1 << 14;
+    /// All that are spoken on the wall clock.
     pub const OFFERED: u64 = MQ | REPLY_ACK | BACKEND_REQ | CONFIG;
 }
 

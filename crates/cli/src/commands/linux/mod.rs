@@ -1,0 +1,397 @@
+//! `manx linux`: a command in a Linux whose disks are the model, in exact virtual time.
+
+mod cuts;
+
+use super::progress::Bar;
+use super::{Failure, outputs, report, requests_file};
+use crate::args::{Defect, LinuxArgs, quoted};
+use crate::say::{say, say_line};
+use crate::screen::Screen;
+use crate::signals::{self, STOP};
+use manx_core::config::{ConfigError, Override, Scenario};
+use manx_core::drive::Storage;
+use manx_core::host::Driver;
+use manx_core::stats::{Outcome, RunSet, VerifyReport};
+use manx_core::units::{Duration, Instant};
+use manx_lab::cache::Cache;
+use manx_lab::load::Request;
+use manx_lab::memory::timeline_refusal;
+use manx_lab::run::{Back, Beside, ClientRun, Finished, Handed, MakeSink, Moment, Phase, RunError};
+use manx_lab::save::{documents, make_folder};
+use manx_serve::Machine;
+use manx_serve::guest::{Calendar, Ended, Guest, Image, Mission, Terms, Told};
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::time;
+
+/// Lines of a dead guest's console that are told.
+const LAST_WORDS: usize = 12;
+
+/// Runs the command; its exit code is ours.
+pub fn run(args: &LinuxArgs, screen: &Screen) -> Result<(), Failure> {
+    let scenario = scenario(args)?;
+    if args.cut_at.is_some() || args.cuts.is_some() {
+        signals::listen();
+        return cuts::run(args, &scenario, screen);
+    }
+    let policy = args.policy.clone().unwrap_or_else(|| "as-written".to_string());
+    let runs = vec![(policy, scenario)];
+    check(args, &runs)?;
+    let image = image(args)?;
+    if let Some(folder) = &args.out {
+        // Before the work: a folder that cannot be should not cost a run. What it made stays.
+        let _ = make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?;
+    }
+    signals::listen();
+    let cache = if args.no_cache { None } else { Cache::of_user() };
+    let bar = Bar::new(screen, "preparing the drive", "pages");
+    let observer = |moment: &Moment<'_>| {
+        if moment.phase == Phase::Preconditioning {
+            bar.show(moment.done, None, "");
+        }
+    };
+    let (policy, scenario) = &runs[0];
+    let run = ClientRun {
+        policy,
+        scenario,
+        client: name(&args.command),
+        drives: args.drives,
+        cache: cache.as_ref(),
+        beside: Beside {
+            act_log: None,
+            timeline: args
+                .timeline
+                .file
+                .as_deref()
+                .zip(args.timeline.request().map(|(_, spec)| spec)),
+            requests: args.record.as_deref().map(|file| (file, requests_file::make as MakeSink)),
+        },
+        stop: &STOP,
+        observer: &observer,
+    };
+    let mut how = None;
+    let finished = run.run(&mut |handed| {
+        bar.clear();
+        let (back, ended) = play(args, &image, scenario.seed, screen, handed)?;
+        how = Some(ended);
+        Ok(back)
+    });
+    bar.clear();
+    let (Some(finished), Some(how)) = (finished?, how) else {
+        return Err(Failure::Interrupted("no guest was started"));
+    };
+    tell(args, &runs, finished, &how, screen)
+}
+
+/// How a guest's run went.
+struct How {
+    ended: Ended,
+    words: Vec<String>,
+    now: Instant,
+    begun: Instant,
+    answered: u64,
+    wall: time::Duration,
+    boot: time::Duration,
+}
+
+fn scenario(args: &LinuxArgs) -> Result<Scenario, Failure> {
+    let device = args
+        .device
+        .as_deref()
+        .map(|device| Override::new("device.name", quoted(device), format!("--device {device}")));
+    let mut overrides: Vec<Override> = device.into_iter().collect();
+    // A guest's boot is short, and a command that is to be measured says itself from when on.
+    for (key, value) in [("measure.warmup", "\"0s\""), ("measure.warmup_requests", "0")] {
+        overrides.push(Override::new(key, value.to_string(), "manx linux"));
+    }
+    if args.attribution {
+        overrides.push(Override::new("measure.attribution", "true", "--attribution"));
+    }
+    if args.cut_at.is_some() || args.cuts.is_some() {
+        overrides.push(Override::new("recovery.keep", "true", "--cuts"));
+    }
+    overrides.extend(args.keys.overrides()?);
+    let request = Request::read(&args.scenario, overrides)?;
+    let scenario = match &args.policy {
+        Some(policy) => request.under(policy)?,
+        None => request.plain()?,
+    };
+    let refuse = |why: &str| Err(ConfigError::new(why.to_string()).into());
+    if scenario.array.is_on() && args.drives > 1 {
+        let why = format!("--drives {}: an array is one drive: leave it out", args.drives);
+        return refuse(&why);
+    }
+    if scenario.recovery.cut_at.is_some() {
+        return refuse("recovery.cut_at: the drive of a guest has none");
+    }
+    if scenario.workload.act.is_some() {
+        return refuse("workload.act: a guest's command is the load");
+    }
+    Ok(scenario)
+}
+
+/// What is asked can be written, and the root is a folder.
+fn check(args: &LinuxArgs, runs: &[(String, Scenario)]) -> Result<(), Failure> {
+    if let Some(file) = &args.record {
+        requests_file::check(file)
+            .map_err(|why| ConfigError::new(format!("--record {}: {why}", file.display())))?;
+    }
+    if let (Some(file), Some(why)) = (&args.timeline.file, timeline_refusal(args.timeline.limit)) {
+        let message =
+            format!("--timeline-limit {} ({}): {why}", args.timeline.limit, file.display());
+        return Err(ConfigError::new(message).into());
+    }
+    if !args.root.is_dir() {
+        let why = format!("--root {}: this is no folder", args.root.display());
+        return Err(ConfigError::new(why).into());
+    }
+    let beside = [
+        ("--timeline", &args.timeline.file, ("timeline", "pftrace")),
+        ("--record", &args.record, ("requests", "parquet")),
+    ];
+    let named = [Some(args.scenario.as_str()), args.device.as_deref()];
+    outputs::check_files(&named, args.out.as_deref(), &beside, args.force, runs)?;
+    Ok(())
+}
+
+/// The guest that `make linux` left.
+fn image(args: &LinuxArgs) -> Result<Image, ConfigError> {
+    let of_cache = || Cache::of_user().map(|cache| cache.folder().join("guest").join("current"));
+    let folder = args.guest.clone().or_else(of_cache);
+    let image = folder.as_deref().map(Image::of).filter(Image::is_there);
+    image.ok_or_else(|| match (&args.guest, folder) {
+        (Some(folder), _) => {
+            let folder = folder.display();
+            ConfigError::new(format!("--guest {folder}: it holds no `linux` and `init`"))
+        }
+        (None, Some(folder)) => ConfigError::new(format!(
+            "there is no guest, {}: no such file: `make linux` in Manx's folder builds it, once",
+            folder.join("linux").display()
+        )),
+        (None, None) => ConfigError::new("no folder for a guest is known: --guest DIR"),
+    })
+}
+
+/// The command's name without its folder.
+fn name(command: &[String]) -> &str {
+    command.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+}
+
+fn play(
+    args: &LinuxArgs,
+    image: &Image,
+    seed: u64,
+    screen: &Screen,
+    handed: Handed,
+) -> Result<(Back, How), RunError> {
+    let failed = RunError::Write;
+    match handed {
+        Handed::Drives(drives) => {
+            let (drives, verify, how) = guest(args, image, seed, screen, drives).map_err(failed)?;
+            Ok((back(Handed::Drives(drives), verify, &how), how))
+        }
+        Handed::Array(array) => {
+            let (array, verify, how) =
+                guest(args, image, seed, screen, vec![*array]).map_err(failed)?;
+            let Some(array) = array.into_iter().next() else {
+                return Err(RunError::Write("the array is gone".to_string()));
+            };
+            Ok((back(Handed::Array(Box::new(array)), verify, &how), how))
+        }
+    }
+}
+
+fn back(handed: Handed, verify: VerifyReport, how: &How) -> Back {
+    let outcome = match how.ended {
+        Ended::Exit(_) => Outcome::Completed,
+        _ => Outcome::Partial,
+    };
+    let free = "the guest's processor time is free: its clock moves only with its timers, with what \
+                its drives take, and by 256 ns when it is read";
+    Back { handed, outcome, verify, warnings: vec![free.to_string()] }
+}
+
+/// The guest's task, as the command line says.
+fn mission(args: &LinuxArgs, seed: u64, disks: usize) -> Result<Mission, String> {
+    let root = std::path::absolute(&args.root).map_err(|error| error.to_string())?;
+    Ok(Mission {
+        root,
+        work: std::env::current_dir().unwrap_or_else(|_| "/".into()),
+        command: args.command.iter().map(|word| word.as_bytes().to_vec()).collect(),
+        memory: args.mem.get(),
+        seed,
+        disks,
+        before: None,
+    })
+}
+
+/// When its run ends, at the latest.
+fn terms(args: &LinuxArgs) -> Terms {
+    Terms {
+        protocol: args.calendar.into(),
+        cut: None,
+        until: Instant::START + args.until,
+        wall: args.wall.map(|wall| time::Duration::from_nanos(wall.as_ns())),
+        lies: args.defect == Some(Defect::LyingFlush),
+    }
+}
+
+/// What a guest leaves.
+type Left<S> = (Vec<Driver<S>>, VerifyReport, How);
+
+fn guest<S: Storage>(
+    args: &LinuxArgs,
+    image: &Image,
+    seed: u64,
+    screen: &Screen,
+    storages: Vec<Driver<S>>,
+) -> Result<Left<S>, String> {
+    let mission = mission(args, seed, storages.len())?;
+    let mut machines: Vec<_> = storages.into_iter().map(Machine::new).collect();
+    let mut guest = Guest::prepare(image, &mission)?;
+    let (clock, disks) = guest.sockets(machines.len())?;
+    let began = time::Instant::now();
+    let mut calendar = Calendar::new(&mut machines, clock, disks, terms(args))?;
+    guest.start(image, &mission)?;
+    let mut watch = Terminal { guest: &mut guest, bar: Bar::new(screen, "linux", "requests") };
+    let ended = calendar.run(&mut watch);
+    watch.bar.clear();
+    let (now, begun, answered) = (calendar.now(), calendar.begun(), calendar.answered());
+    let boot = calendar.boot().unwrap_or_default();
+    drop(calendar);
+    let ended = ended.map_err(|why| {
+        let words = guest.last_words(LAST_WORDS).join("\n  ");
+        format!("the guest and the calendar do not understand each other: {why}\n  {words}")
+    })?;
+    let mut words = Vec::new();
+    if !matches!(ended, Ended::Exit(_)) {
+        if ended == Ended::Died {
+            words.extend(guest.ended().map(|status| format!("the guest's process: {status}")));
+        }
+        words.extend(guest.last_words(LAST_WORDS));
+    }
+    guest.kill();
+    pass_on(&mut guest);
+    let begun = begun.unwrap_or_default();
+    let how = How { ended, words, now, begun, answered, wall: began.elapsed(), boot };
+    let (mut checked, mut mismatches, mut drivers) = (0, 0, Vec::new());
+    for machine in machines {
+        let (mut driver, oracle) = machine.into_parts();
+        driver.end(now);
+        (checked, mismatches) =
+            (checked + oracle.reads_checked(), mismatches + oracle.mismatches());
+        drivers.push(driver);
+    }
+    Ok((drivers, VerifyReport { reads_checked: checked, mismatches }, how))
+}
+
+/// The watch of a command line: what the guest says goes on, and a signal ends it.
+struct Terminal<'a> {
+    guest: &'a mut Guest,
+    bar: Bar,
+}
+
+impl Told for Terminal<'_> {
+    fn look(&mut self, now: Instant, answered: u64) -> Option<Ended> {
+        pass_on(self.guest);
+        self.bar.show(answered, None, &now.since(Instant::START).to_string());
+        heed(self.guest)
+    }
+}
+
+/// A signal, or a guest that is gone before it has said a word.
+fn heed(guest: &mut Guest) -> Option<Ended> {
+    match STOP.load(Ordering::Relaxed) {
+        true => Some(Ended::Stopped),
+        false => guest.is_gone().then_some(Ended::Died),
+    }
+}
+
+/// The guest's output is ours. Nobody may be there to read it.
+fn pass_on(guest: &mut Guest) {
+    let output = guest.output();
+    let _ = std::io::stdout().write_all(&output.out).and_then(|()| std::io::stdout().flush());
+    let _ = std::io::stderr().write_all(&output.err);
+}
+
+/// Writes the results, and tells how it went.
+fn tell(
+    args: &LinuxArgs,
+    runs: &[(String, Scenario)],
+    finished: Finished,
+    how: &How,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let timeline = finished.timeline.as_ref().map(ToString::to_string);
+    let set = RunSet { runs: vec![finished.result] };
+    if let Some(folder) = &args.out {
+        let mut files = documents(&set, runs).map_err(Failure::Work)?;
+        files.push(report::page(&set, None, runs).map_err(Failure::Work)?);
+        report::save(folder, files).map_err(Failure::Work)?;
+    }
+    timeline.iter().for_each(|line| say_line(line));
+    if !screen.quiet {
+        say(&summary(&set, how));
+    }
+    if let Some(verify) = set.runs[0].verify.filter(|verify| verify.mismatches > 0) {
+        let wrong = verify.mismatches;
+        return Err(Failure::Work(format!("{wrong} reads brought what they may not: a defect")));
+    }
+    verdict(args, how)
+}
+
+fn summary(set: &RunSet, how: &How) -> String {
+    let run = &set.runs[0];
+    let us = |value: Option<f64>| value.map_or("-".to_string(), |us| format!("{us:.1}"));
+    let mut text = String::new();
+    for (name, of) in [("read", &run.read), ("write", &run.write)] {
+        if of.count > 0 {
+            text += &format!(
+                "{name:<6} {:>9}  p50 {:>9}  p99 {:>9}  p99.9 {:>9} us\n",
+                of.count,
+                us(of.p50_us),
+                us(of.p99_us),
+                us(of.p99_9_us)
+            );
+        }
+    }
+    let span = how.now.since(how.begun.min(how.now));
+    text + &format!(
+        "linux  {} requests, {span} of the guest's time in {:.2} s (start {:.2} s)\n",
+        how.answered,
+        how.wall.as_secs_f64(),
+        how.boot.as_secs_f64()
+    )
+}
+
+fn verdict(args: &LinuxArgs, how: &How) -> Result<(), Failure> {
+    let at = how.now.since(Instant::START);
+    let with = |what: String| {
+        how.words.iter().for_each(|line| say_line(&format!("  {line}")));
+        Err(Failure::Work(what))
+    };
+    match how.ended {
+        Ended::Exit(0) => Ok(()),
+        Ended::Exit(code) => Err(Failure::Command(code)),
+        Ended::Setup(error) => with(format!(
+            "the guest could not be set up: {}; its console's last lines are above",
+            std::io::Error::from_raw_os_error(error as i32)
+        )),
+        Ended::Died => with(format!("the guest died at {at}; its console's last lines are above")),
+        Ended::Asleep => with(format!(
+            "everything in the guest sleeps for ever since {at}; its console's last lines are above"
+        )),
+        Ended::Late => with(format!(
+            "the guest had not ended at {} of its own time (--until); its console's last lines are above",
+            Duration::from_ns(args.until.as_ns())
+        )),
+        Ended::Slow => with(format!(
+            "the guest had not ended in {:.1} s of the wall (--wall), it stood at {at} of its own \
+             time; its console's last lines are above",
+            how.wall.as_secs_f64()
+        )),
+        Ended::Cut | Ended::Stopped => {
+            Err(Failure::Interrupted("the results are those until then, marked partial"))
+        }
+    }
+}

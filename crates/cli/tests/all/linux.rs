@@ -1,0 +1,38 @@
+//! `manx linux`: what it refuses, and, where `make linux` left a guest, what it does.
+
+use crate::support::assert_refused;
+use std::path::Path;
+use std::process::Command;
+
+/// The rest is `make test-linux`.
+#[test]
+fn a_linux_in_virtual_time_runs_twice_alike_and_leaves_nothing() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linux/run");
+    let mut command = Command::new(script);
+    let ended = command.arg("short").env("MANX", env!("CARGO_BIN_EXE_manx")).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    print!("{said}");
+    assert!(ended.status.success(), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn what_a_guest_cannot_have_is_refused_before_anything_is_prepared() {
+    for (args, words) in [
+        (&["--root", "/no/such/folder"][..], &["--root /no/such/folder", "no folder"][..]),
+        (&["--guest", "/no/such/folder"], &["--guest", "`linux`"]),
+        (&["--mem", "1MiB"], &["--mem", "64MiB"]),
+        (
+            &["--drives", "2", "--policy", "raid", "--set", "array.members=4"],
+            &["--drives 2", "array"],
+        ),
+        (&["--drives", "0"], &["--drives"]),
+        (&["--set", "recovery.keep=true", "--set", "recovery.cut_at=1s"], &["recovery.cut_at"]),
+        (&["--cuts", "2"], &["--check"]),
+        (&["--cut-at", "1s", "--check", "true", "--out", "x"], &["--cut-at", "--out"]),
+        (&["--until", "0s"], &["--until", "above 0"]),
+        (&["--record", "x.csv"], &["--record"]),
+    ] {
+        assert_refused(&[&["linux", "quick"], args, &["--", "true"]].concat(), words);
+    }
+    assert_refused(&["linux", "quick"], &["COMMAND"]);
+}

@@ -1,0 +1,24 @@
+//! A Linux in exact virtual time, whose disks are the model.
+//!
+//! User Mode Linux runs as a process of this machine and asks a *calendar* when it may go on
+//! (`time-travel=ext`): its clock moves only when the calendar says so, and so the guest and the
+//! model have one time, whatever the machine does meanwhile. Processor time is free.
+//!
+//! Source: Linux 6.12, `include/uapi/linux/um_timetravel.h`, `arch/um/kernel/time.c` and
+//! `arch/um/drivers/virtio_uml.c`.
+//!
+//! In reading order: [`terms`] is how a run may go; [`wire`] has the messages; [`shared`] the
+//! memory in which both sides keep time, if the guest knows it; [`desk`] is a machine as a disk
+//! sees it; [`calendar`] is the loop; [`process`] starts a guest, holds what it writes, and leaves
+//! nothing of it behind.
+
+mod calendar;
+mod desk;
+mod process;
+mod shared;
+mod terms;
+mod wire;
+
+pub use calendar::Calendar;
+pub use process::{Guest, Image, Mission, Output};
+pub use terms::{Ended, Protocol, Terms, Told};

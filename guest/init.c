@@ -1,0 +1,254 @@
+/* The first process of the guest of `manx linux`: mounts the host's files under an overlay in memory, runs
+ * the job, passes on what it says, and tells the calendar when it begins and how it ended.
+ *
+ * It is started in a folder that holds `init`, the mount points, and `job`: words that end with a zero byte,
+ * the root's folder on the host, the working folder, then the command. Where it holds `before`, what a guest
+ * said before the power failed, that is /run/manx-before. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define WORDS 4096
+#define JOB (1 << 20)
+
+/* Marks to the calendar: the kind in the upper half, a number in the lower. */
+#define BEGIN 1ull
+#define END 2ull
+#define FAILED 3ull
+
+static char job[JOB];
+static char *words[WORDS + 1];
+
+/* The calendar hears of it at this instant of virtual time. */
+static void mark(uint64_t kind, uint32_t number)
+{
+	int file = open("/sys/kernel/um-ext-time/bc-message", O_WRONLY | O_CLOEXEC);
+
+	if (file >= 0) {
+		dprintf(file, "0x%llx", (unsigned long long)(kind << 32 | number));
+		close(file);
+	}
+}
+
+static void off(void)
+{
+	reboot(RB_POWER_OFF);
+	for (;;)
+		pause();
+}
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "manx guest: %s: %s\n", what, strerror(errno));
+	mark(FAILED, errno);
+	off();
+}
+
+static void put(const char *kind, const char *on, unsigned long flags, const char *options)
+{
+	if (mount(kind, on, kind, flags, options))
+		fail(on);
+}
+
+static void folder(const char *path, mode_t mode)
+{
+	if (mkdir(path, mode) && errno != EEXIST)
+		fail(path);
+}
+
+static void read_job(void)
+{
+	int file = open("/job", O_RDONLY | O_CLOEXEC), count = 0;
+	ssize_t length = 0, got;
+
+	if (file < 0)
+		fail("/job");
+	while ((got = read(file, job + length, sizeof(job) - 1 - length)) > 0)
+		length += got;
+	close(file);
+	for (char *at = job; at < job + length && count < WORDS; at += strlen(at) + 1)
+		words[count++] = at;
+	if (count < 3) {
+		errno = EINVAL;
+		fail("/job");
+	}
+}
+
+static void mount_all(const char *root)
+{
+	if (mount("none", "/lower", "hostfs", MS_RDONLY, root))
+		fail(root);
+	put("tmpfs", "/upper", 0, "mode=755,size=90%");
+	folder("/upper/data", 0755);
+	folder("/upper/work", 0755);
+	put("overlay", "/new", 0, "lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work");
+	folder("/new/proc", 0555);
+	folder("/new/sys", 0555);
+	folder("/new/dev", 0755);
+	folder("/new/mnt", 0755);
+	put("proc", "/new/proc", 0, NULL);
+	put("sysfs", "/new/sys", 0, NULL);
+	put("devtmpfs", "/new/dev", 0, NULL);
+	folder("/new/dev/pts", 0755);
+	folder("/new/dev/shm", 01777);
+	put("devpts", "/new/dev/pts", 0, "mode=620,ptmxmode=666");
+	put("tmpfs", "/new/dev/shm", 0, "mode=1777");
+	if (symlink("/proc/self/fd", "/new/dev/fd") && errno != EEXIST)
+		fail("/dev/fd");
+}
+
+/* After a power loss: what the guest before had said. */
+static void tell_before(void)
+{
+	char buffer[65536];
+	int from = open("/before", O_RDONLY | O_CLOEXEC), to;
+	ssize_t got;
+
+	if (from < 0)
+		return;
+	folder("/new/run", 0755);
+	to = open("/new/run/manx-before", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (to < 0)
+		fail("/run/manx-before");
+	while ((got = read(from, buffer, sizeof(buffer))) > 0)
+		if (write(to, buffer, got) != got)
+			fail("/run/manx-before");
+	close(from);
+	close(to);
+}
+
+static void network(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int file = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (file >= 0) {
+		ioctl(file, SIOCSIFFLAGS, &lo);
+		close(file);
+	}
+}
+
+/* A line of the guest that goes to the caller as it is. */
+static int line(const char *name)
+{
+	struct termios raw;
+	int file = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+
+	if (file < 0)
+		fail(name);
+	if (tcgetattr(file, &raw) == 0) {
+		cfmakeraw(&raw);
+		tcsetattr(file, TCSANOW, &raw);
+	}
+	return file;
+}
+
+static void command(int out, int err)
+{
+	int nothing = open("/dev/null", O_RDONLY);
+
+	setsid();
+	dup2(nothing, 0);
+	dup2(out, 1);
+	dup2(err, 2);
+	if (chdir(words[1]) && chdir("/"))
+		_exit(126);
+	execvp(words[2], words + 2);
+	dprintf(2, "%s: %s\n", words[2], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* Passes on what lies in a pipe; 0 at its end or when there is nothing. */
+static int pass(int from, int to)
+{
+	static char buffer[65536];
+	ssize_t got = read(from, buffer, sizeof(buffer)), done = 0, put;
+
+	while (got > 0 && done < got) {
+		put = write(to, buffer + done, got - done);
+		if (put < 0 && errno != EINTR && errno != EAGAIN)
+			fail("output");
+		done += put > 0 ? put : 0;
+	}
+	return got > 0;
+}
+
+static void on_child(int signal)
+{
+	(void)signal;
+}
+
+int main(void)
+{
+	int out[2], err[2], status = 0, lines[2];
+	struct sigaction action = { .sa_handler = on_child };
+	sigset_t child, before;
+	pid_t pid, ended;
+
+	put("sysfs", "/sys", 0, NULL);
+	put("devtmpfs", "/dev", 0, NULL);
+	read_job();
+	lines[0] = line("/dev/tty1");
+	lines[1] = line("/dev/tty2");
+	mount_all(words[0]);
+	tell_before();
+	if (chroot("/new") || chdir("/"))
+		fail("/new");
+	network();
+	sethostname("manx", 4);
+	clearenv();
+	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
+	setenv("HOME", "/root", 1);
+	setenv("LANG", "C.UTF-8", 1);
+	if (pipe2(out, O_CLOEXEC | O_NONBLOCK) || pipe2(err, O_CLOEXEC | O_NONBLOCK))
+		fail("pipe");
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigaction(SIGCHLD, &action, NULL);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	mark(BEGIN, 0);
+	pid = fork();
+	if (pid < 0)
+		fail("fork");
+	if (pid == 0) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		fcntl(out[1], F_SETFL, 0);
+		fcntl(err[1], F_SETFL, 0);
+		command(out[1], err[1]);
+	}
+	for (;;) {
+		struct pollfd both[] = { { out[0], POLLIN, 0 }, { err[0], POLLIN, 0 } };
+		int state;
+
+		if (ppoll(both, 2, NULL, &before) > 0) {
+			pass(out[0], lines[0]);
+			pass(err[0], lines[1]);
+		}
+		while ((ended = waitpid(-1, &state, WNOHANG)) > 0)
+			if (ended == pid)
+				pid = 0, status = state;
+		if (pid == 0)
+			break;
+	}
+	while (pass(out[0], lines[0]) | pass(err[0], lines[1]))
+		;
+	tcdrain(lines[0]);
+	tcdrain(lines[1]);
+	mark(END, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	off();
+	return 0;
+}
