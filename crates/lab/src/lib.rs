@@ -16,6 +16,7 @@
 
 pub mod about;
 pub mod act_log;
+pub mod advise;
 pub mod cache;
 pub mod campaign;
 pub mod compare;
@@ -34,6 +35,7 @@ pub mod open;
 mod overwrite;
 pub mod plan;
 mod prepare;
+pub mod pts;
 pub mod quantity;
 pub mod rating;
 mod replay;
@@ -49,3 +51,4 @@ pub mod timeline;
 pub mod torture;
 pub mod trace_info;
 pub mod twin;
+pub mod why;
