@@ -95,10 +95,15 @@ impl Buffer {
             let size = Bytes::new(((self.size(&flash) * part) as u64 + own).max(1 << 16));
             let sets = [
                 ("device.name", format!("\"{}\"", self.device)),
+                ("device.geometry.channels", device.geometry.channels.to_string()),
+                ("device.geometry.ways", device.geometry.ways.to_string()),
                 ("device.geometry.blocks", device.geometry.blocks.min(64).to_string()),
                 ("drive.buffer", format!("\"{}B\"", size.get() / 4096 * 4096)),
+                // Pages leave at once, as the formula has it.
+                ("drive.flush_above", "0.0".to_string()),
                 ("precondition.state", "\"empty\"".to_string()),
                 ("workload.read_percent", "0.0".to_string()),
+                ("workload.pattern", "\"sequential\"".to_string()),
                 ("workload.arrival", "\"fixed\"".to_string()),
                 ("workload.rate", (self.burst.get() as f64 / page).to_string()),
                 ("workload.requests", requests.to_string()),

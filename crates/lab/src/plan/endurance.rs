@@ -77,16 +77,18 @@ impl Endurance {
         let sets = [
             ("device.op", self.op.to_string()),
             ("workload.read_percent", "0.0".to_string()),
+            ("workload.rate", "1000.0".to_string()),
             ("workload.requests", "200000".to_string()),
         ];
         let sets = sets.map(|(key, value)| Override::new(key, value, "--check")).to_vec();
-        let scenario = Request::read("quick", sets)?.plain()?;
+        let scenario = Request::read("quick", sets)?.under("preemptive")?;
         let layout = Layout::new(&scenario.device);
-        let runs = vec![("as-written".to_string(), scenario)];
+        let runs = vec![("preemptive".to_string(), scenario)];
         let result = compare(&runs, options)?.remove(0).result;
         let units = f64::from(layout.units_per_row) * f64::from(layout.rows);
         let blocks = result.capacity.raw_bytes as f64 / f64::from(layout.unit_bytes) / units;
-        let drive_writes = result.write.bytes as f64 / result.capacity.user_bytes as f64;
+        let written = result.flash.host_pages_written as f64 * f64::from(layout.unit_bytes);
+        let drive_writes = written / result.capacity.user_bytes as f64;
         let cycles = result.flash.erases as f64 / blocks / drive_writes.max(1e-9);
         // The run has a WAF of its own: what it says is the cycles for each unit of that.
         let waf = result.flash.waf.unwrap_or(1.0);
