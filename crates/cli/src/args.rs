@@ -1,6 +1,7 @@
 //! The command line: commands and their options, a file for each family.
 
 mod act;
+mod advise;
 mod fit;
 mod keys;
 mod lab;
@@ -9,14 +10,17 @@ mod linux;
 mod plan;
 mod plot;
 mod serve;
+mod sheets;
 mod sweep;
 mod timeline;
 mod torture;
 mod trace;
 mod twin;
+mod why;
 mod workload;
 
 pub use act::{ActCommand, RateArgs};
+pub use advise::AdviseArgs;
 pub use fit::TwinArgs;
 pub use keys::KeyArgs;
 pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
@@ -25,11 +29,14 @@ pub use linux::{Defect, LinuxArgs};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
 pub use serve::{CtlArgs, CtlOrder, Protocol, ServeArgs, StoreCommand};
+pub use serve::{Protocol, ServeArgs, StoreCommand};
+pub use sheets::SheetArgs;
 pub use sweep::SweepArgs;
 pub use timeline::TimelineArgs;
 pub use torture::TortureArgs;
 pub use trace::{TraceCommand, TraceConvertArgs, TraceInfoArgs, TraceReadingArgs, TraceReplayArgs};
 pub use twin::{TwinCommand, TwinReportArgs};
+pub use why::WhyArgs;
 pub use workload::{FitArgs, FromFioArgs, WorkloadCommand};
 
 use crate::screen::Screen;
@@ -75,6 +82,10 @@ pub enum Command {
     Run(RunArgs),
     /// Compare policies; the first is the baseline
     Compare(CompareArgs),
+    /// Which drive and settings keep goals at least cost, and what is possible at all
+    Advise(Box<AdviseArgs>),
+    /// Why a trace's tail is there: its own latencies beside the model's
+    Why(Box<WhyArgs>),
     /// Draw results for a paper: SVG, PDF or PNG
     Plot(PlotArgs),
     /// Where the tail's time went, in words, request by request
@@ -235,6 +246,10 @@ pub struct SharedArgs {
     /// Parquet; of several policies, each into FILE with its name before the ending
     #[arg(long, value_name = "FILE")]
     pub requests: Option<PathBuf>,
+    /// Say whether the drive was steady as SNIA's PTS judges: of the last five of up to 25 rounds
+    /// the spread and the slope
+    #[arg(long)]
+    pub pts: bool,
     /// Check every completed read against what was written
     #[arg(long)]
     pub verify: bool,

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 /// The commands by what they are for.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Run", &["compare", "run", "sweep", "lab", "act", "torture", "serve", "ctl", "linux"]),
-    ("Read the results", &["explain", "plot"]),
+    ("Run", &["compare", "run", "advise", "sweep", "lab", "act", "torture", "serve", "ctl", "linux"]),
+    ("Read the results", &["explain", "why", "plot"]),
     (
         "Look up and prepare",
         &["scenario", "policy", "device", "fit", "workload", "trace", "plan", "store"],

@@ -203,6 +203,7 @@ fn noun(cause: Cause) -> &'static str {
         Cause::Retry => "on commands that brought nothing",
         Cause::Stripe => "for the row",
         Cause::Space => "for a free block",
+        Cause::Flush => "behind a flush",
     }
 }
 
@@ -334,6 +335,7 @@ fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
         Cause::Reconstruct => "waiting for the other members of a parity stripe".to_string(),
         Cause::Retry => "on commands that brought nothing".to_string(),
         Cause::Stripe => "waiting for its row".to_string(),
+        Cause::Flush => format!("behind rows that a flush sent to {die}"),
         Cause::Space => format!(
             "for a free block, which garbage collection had to reclaim, while {die} stood idle"
         ),

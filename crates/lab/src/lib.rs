@@ -16,6 +16,7 @@
 
 pub mod about;
 pub mod act_log;
+pub mod advise;
 pub mod ask;
 pub mod cache;
 pub mod campaign;
@@ -35,6 +36,7 @@ pub mod open;
 mod overwrite;
 pub mod plan;
 mod prepare;
+pub mod pts;
 pub mod quantity;
 pub mod rating;
 mod replay;
@@ -50,3 +52,4 @@ pub mod timeline;
 pub mod torture;
 pub mod trace_info;
 pub mod twin;
+pub mod why;

@@ -391,6 +391,7 @@ fn part_of(cause: Cause) -> &'static str {
         "parts_ns.retry",
         "parts_ns.stripe",
         "parts_ns.space",
+        "parts_ns.flush",
     ];
     PARTS[cause as usize]
 }

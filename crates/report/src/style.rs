@@ -43,6 +43,7 @@ pub const fn cause_colour(cause: Cause) -> &'static str {
         Cause::Retry => "#8c510a",
         Cause::Stripe => "#636363",
         Cause::Space => "#67001f",
+        Cause::Flush => "#b8860b",
     }
 }
 
@@ -63,6 +64,7 @@ pub const fn cause_words(cause: Cause) -> &'static str {
         Cause::Retry => "retry",
         Cause::Stripe => "stripe",
         Cause::Space => "free block",
+        Cause::Flush => "flush",
     }
 }
 

@@ -38,10 +38,12 @@ pub enum Cause {
     /// For a free block: a row has none to go to until garbage collection gives one, and its die
     /// stands idle.
     Space,
+    /// Behind programs of host data that a flush of the host had sent to flash.
+    Flush,
 }
 
 /// How many causes there are.
-pub const CAUSES: usize = 14;
+pub const CAUSES: usize = 15;
 
 impl Cause {
     /// Every cause, in the order of [`Split`].
@@ -60,6 +62,7 @@ impl Cause {
         Cause::Retry,
         Cause::Stripe,
         Cause::Space,
+        Cause::Flush,
     ];
 
     /// Its name in results.
@@ -79,6 +82,7 @@ impl Cause {
             Cause::Retry => "retry",
             Cause::Stripe => "stripe",
             Cause::Space => "space",
+            Cause::Flush => "flush",
         }
     }
 }
@@ -101,6 +105,11 @@ impl Split {
     #[inline]
     pub fn get(&self, cause: Cause) -> Duration {
         Duration::from_ns(self.0[cause as usize])
+    }
+
+    /// What was charged to `from` is charged to `to`.
+    pub fn recharge(&mut self, from: Cause, to: Cause) {
+        self.0[to as usize] += std::mem::take(&mut self.0[from as usize]);
     }
 
     /// All causes together.

@@ -1,5 +1,6 @@
 //! `manx plan`.
 
+use super::sheets::{BufferArgs, EnduranceArgs, FleetArgs, OpArgs, RainArgs};
 use super::{time, whole};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use manx_core::config::{ConfigError, Override};
@@ -15,7 +16,18 @@ pub enum PlanCommand {
     Tw(Box<TwArgs>),
     /// The timeout N of T-ES that keeps the longest write below a bound (practical erase
     /// suspension, ATC '19)
+    #[command(visible_alias = "tes")]
     Timeout(TimeoutArgs),
+    /// Over-provisioning against write amplification
+    Op(OpArgs),
+    /// What parity inside the drive costs in space, writes and reads
+    Rain(RainArgs),
+    /// The write buffer that takes a burst, and the energy that keeps it
+    Buffer(BufferArgs),
+    /// Years and drive writes a day that the P/E cycles bear
+    Endurance(EnduranceArgs),
+    /// Failures a year, spares, data loss of a fleet of arrays
+    Fleet(FleetArgs),
 }
 
 /// `manx plan timeout`.

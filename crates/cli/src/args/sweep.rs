@@ -9,7 +9,9 @@ const EXAMPLES: &str = "Examples:
   manx sweep quick --policies base,preemptive --random workload.rate=500..8000:log \
 --points 100 --out rates
   manx sweep --pareto p99,max:iops --out rates      the Pareto front of what lies there, \
-without a run";
+without a run
+  manx sweep quick --grid device.op=0.2..0.4+0.05 --where 'p99_9<20ms' --minimise device.op \
+--out least";
 
 /// `manx sweep`.
 #[derive(Debug, ClapArgs)]
@@ -26,6 +28,10 @@ pub struct SweepArgs {
     /// logarithm, or a set V1|V2|.. (repeatable)
     #[arg(long, value_name = "KEY=LOW..HIGH")]
     pub random: Vec<String>,
+    /// Loads, as shares of the scenario's rate or of the trace's: 0.5..1.2 (in steps of 0.1) or
+    /// 0.5..1.2+0.05; prints latency against throughput and the knee
+    #[arg(long, value_name = "LOW..HIGH", conflicts_with_all = ["pareto", "minimise"])]
+    pub load: Option<String>,
     /// Draw so many points for --random; more points begin with the same ones
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub points: Option<u64>,
@@ -37,9 +43,16 @@ pub struct SweepArgs {
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub columns: Vec<String>,
     /// Print the points that no other point beats in all of these quantities; max:NAME where more
-    /// is better
+    /// is better; NAME<VALUE and NAME>VALUE leave out points beyond a bound
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub pareto: Vec<String>,
+    /// Print the point with the least of this, a quantity or device.op, among those that --where
+    /// leaves
+    #[arg(long, value_name = "NAME", conflicts_with = "pareto")]
+    pub minimise: Option<String>,
+    /// Leave out points beyond this: p99_99<2ms, iops>5000 (repeatable)
+    #[arg(long = "where", value_name = "NAME<VALUE")]
+    pub bounds: Vec<String>,
     /// Leave out points that cannot be run, and list them in skipped.txt
     #[arg(long)]
     pub skip_invalid: bool,

@@ -12,12 +12,14 @@ use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use console::Term;
 use manx_core::config::{ConfigError, Scenario};
-use manx_core::stats::{ActReport, ActRules, Outcome, RunSet};
+use manx_core::host::Arrival;
+use manx_core::stats::{ActReport, ActRules, Outcome, RunResult, RunSet};
 use manx_lab::about;
 use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare, defect};
 use manx_lab::explain;
 use manx_lab::json::to_json;
+use manx_lab::pts;
 use manx_lab::run::{Beside, Finished, MakeSink, Moment};
 use manx_lab::save::{MadeFolders, documents, make_folder};
 use manx_lab::state;
@@ -208,11 +210,27 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], request: &RunRequest, look:
     }
     let acts = set.runs.iter().filter_map(|run| Some((run, run.act.as_ref()?)));
     acts.for_each(|(run, act)| text += &lines(&act_lines(&run.policy, act), 4));
+    if request.pts {
+        text += &steady_by_pts(set, runs);
+    }
     for (number, warning) in warnings(&set.runs).iter().enumerate() {
         let space = if number == 0 { "\n" } else { "" };
         let _ = write!(text, "{space}{}", lines(&format!("warning: {warning}"), 2));
     }
     text
+}
+
+/// Whether each drive was steady as SNIA's PTS judges.
+fn steady_by_pts(set: &RunSet, runs: &[(String, Scenario)]) -> String {
+    let is_open = |scenario: &Scenario| {
+        scenario.workload.jobs.iter().any(|job| job.arrival != Arrival::Closed)
+    };
+    let lines = set
+        .runs
+        .iter()
+        .zip(runs)
+        .map(|(run, (_, scenario))| format!("    {}\n", pts::line(run, is_open(scenario))));
+    lines.collect()
 }
 
 /// Whether a drive passes as ACT judges it, and why not.

@@ -1,6 +1,7 @@
 //! One file for each family of commands.
 
 mod act;
+mod advise;
 mod completions;
 mod convert;
 mod ctl;
@@ -28,6 +29,7 @@ mod sweep;
 mod torture;
 mod trace;
 mod twin;
+mod why;
 mod workload;
 
 use crate::args::{Args, Command};
@@ -106,6 +108,8 @@ pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args, screen),
         Command::Compare(args) => run::compare(&args, screen),
+        Command::Advise(args) => advise::run(&args, screen),
+        Command::Why(args) => why::run(&args, screen),
         Command::Explain(args) => explain::run(&args),
         Command::Plot(_) => plot::run(),
         Command::Sweep(args) => sweep::run(&args, screen),

@@ -40,6 +40,8 @@ pub struct RunRequest {
     pub cache: bool,
     /// Runs side by side; as many as there are cores if nothing was said.
     pub jobs: Option<u32>,
+    /// Judge steady state by SNIA's PTS.
+    pub pts: bool,
 }
 
 /// `manx run`: one policy, or the scenario as it is written.
@@ -151,6 +153,7 @@ fn run_request(
         verify,
         no_cache,
         jobs,
+        pts,
         ..
     } = args;
     if let Some(file) = act_log
@@ -183,5 +186,6 @@ fn run_request(
         verify: *verify,
         cache: !no_cache,
         jobs: *jobs,
+        pts: *pts,
     })
 }

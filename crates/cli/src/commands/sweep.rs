@@ -8,8 +8,11 @@ use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_core::config::ConfigError;
 use manx_lab::cache::Cache;
+use manx_lab::load::Request;
 use manx_lab::sweep::SweepError;
+use manx_lab::sweep::axis::Axis;
 use manx_lab::sweep::finished::front_of;
+use manx_lab::sweep::knee;
 use manx_lab::sweep::pareto::Objective;
 use manx_lab::sweep::plan::{Asked, Plan};
 use manx_lab::sweep::run::{OpenSink, Options, Progress, Swept, sweep};
@@ -32,14 +35,12 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
         .out
         .as_deref()
         .ok_or_else(|| input("--out DIR is missing: the rows are written there"))?;
-    let objectives = args.pareto.iter().map(|text| Objective::parse(text));
-    let objectives = objectives
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|why| input(format!("--pareto: {why}")))?;
+    let objectives = objectives(args)?;
     let nothing_varies = args.grid.is_empty()
         && args.random.is_empty()
         && args.policies.is_empty()
-        && args.seeds.is_none();
+        && args.seeds.is_none()
+        && args.load.is_none();
     if nothing_varies && args.points.is_none() {
         return match objectives.is_empty() {
             true => Err(input(
@@ -50,7 +51,8 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
         };
     }
     refuse_for_one_run(args)?;
-    let plan = Plan::new(asked(args)?)?;
+    let loads = args.load.as_deref().map(|load| loads(load, args)).transpose()?;
+    let plan = Plan::new(asked(args, loads.as_ref())?)?;
     outputs::check_sweep(&args.shared, out, &plan)?;
     signals::listen();
     let cache = if args.shared.no_cache { None } else { Cache::of_user() };
@@ -65,7 +67,7 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
     let options = Options {
         jobs: args.shared.jobs.and_then(|jobs| NonZero::new(jobs as usize)),
         cache: cache.as_ref(),
-        columns: &args.columns,
+        columns: &columns(args),
         pareto: &objectives,
         skip_invalid: args.skip_invalid,
         force: args.force,
@@ -77,8 +79,41 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
     let swept = sweep(&plan, out, &options);
     bar.clear();
     let swept = swept?;
+    if let (Some(loads), Some(rows), false) = (&loads, &swept.rows, args.shared.json) {
+        print(&knee::table(&swept.columns, rows, &loads.key, &loads.shares))?;
+    }
     show(&swept, out, args)?;
     verdict(&swept)
+}
+
+/// Objectives of the front, those that only bound it last.
+fn objectives(args: &SweepArgs) -> Result<Vec<Objective>, Failure> {
+    let said = |option: &'static str| move |why: String| input(format!("{option}: {why}"));
+    let mut all: Vec<Objective> = Vec::new();
+    for text in &args.pareto {
+        all.push(Objective::parse(text).map_err(said("--pareto"))?);
+    }
+    if let Some(name) = &args.minimise {
+        // Of the keys it is the one that a result holds too.
+        let name = if name == "device.op" { "capacity.op_percent" } else { name };
+        all.push(Objective::parse(name).map_err(said("--minimise"))?);
+    }
+    if all.is_empty() && !args.bounds.is_empty() {
+        return Err(input("--where: it bounds what --minimise or --pareto asks for: give one"));
+    }
+    for text in &args.bounds {
+        let bound = Objective::bound(text).map_err(said("--where"))?;
+        match all.iter_mut().find(|other| other.name == bound.name) {
+            Some(other) if other.bound.is_none() && other.maximise == bound.maximise => {
+                other.bound = bound.bound;
+            }
+            Some(_) => {
+                return Err(input(format!("--where: `{}` is bounded twice", bound.name)));
+            }
+            None => all.push(bound),
+        }
+    }
+    Ok(all)
 }
 
 /// Refuses files of one run, which have no place in a sweep of many.
@@ -88,6 +123,9 @@ fn refuse_for_one_run(args: &SweepArgs) -> Result<(), Failure> {
         ("--timeline", &args.shared.timeline.file),
         ("--requests", &args.shared.requests),
     ];
+    if args.shared.pts {
+        return Err(input("--pts: it judges one run; `manx run --pts` does"));
+    }
     match files.into_iter().find_map(|(option, file)| Some((option, file.as_ref()?))) {
         Some((option, file)) => Err(input(format!(
             "{option} {}: a sweep has many runs; `manx run` writes it",
@@ -97,14 +135,64 @@ fn refuse_for_one_run(args: &SweepArgs) -> Result<(), Failure> {
     }
 }
 
-fn asked(args: &SweepArgs) -> Result<Asked, ConfigError> {
+/// The loads of `--load`: shares of the base rate, and the key that sets them.
+struct Loads {
+    key: String,
+    shares: Vec<String>,
+    values: Vec<String>,
+}
+
+/// The quantities of the rows; a table of loads needs its own.
+fn columns(args: &SweepArgs) -> Vec<String> {
+    let named = args.columns.iter().map(|name| name.trim().to_string());
+    match args.load {
+        None => args.columns.clone(),
+        Some(_) => {
+            let mut all: Vec<String> = knee::COLUMNS.map(str::to_string).to_vec();
+            all.extend(named.filter(|name| !knee::COLUMNS.contains(&name.as_str())));
+            all
+        }
+    }
+}
+
+fn loads(load: &str, args: &SweepArgs) -> Result<Loads, Failure> {
+    let refused = |why: String| input(format!("--load {load}: {why}"));
+    let stepped =
+        if load.contains(['+', '*', ',']) { load.to_string() } else { format!("{load}+0.1") };
+    let shares = Axis::grid(&format!("load={stepped}"))
+        .map_err(|why| refused(why.replace(&format!("--grid load={stepped}: "), "")))?
+        .values;
+    let base = Request::read(&args.shared.scenario, args.shared.overrides()?)?.plain()?;
+    let [job] = base.workload.jobs.as_slice() else {
+        return Err(refused(format!("{} has more than one job", base.name)));
+    };
+    let (key, rate) = match &job.trace {
+        Some(trace) => ("workload.trace.rate_scale", trace.rate_scale),
+        None if job.rate > 0.0 => ("workload.rate", job.rate),
+        None => {
+            return Err(refused("the load waits for its answers and has no rate".to_string()));
+        }
+    };
+    let value = |share: &String| {
+        let number = share.parse::<f64>().ok().filter(|share| *share > 0.0);
+        number
+            .map(|share| format!("{:?}", share * rate))
+            .ok_or_else(|| refused(format!("`{share}`: expected a share above 0, such as 0.5")))
+    };
+    let values = shares.iter().map(value).collect::<Result<_, _>>()?;
+    Ok(Loads { key: key.to_string(), shares, values })
+}
+
+fn asked(args: &SweepArgs, loads: Option<&Loads>) -> Result<Asked, ConfigError> {
+    let load = loads.map(|loads| format!("{}={}", loads.key, loads.values.join(",")));
     Ok(Asked {
         command: command(),
         scenario: args.shared.scenario.clone(),
         overrides: args.shared.overrides()?,
         trace_from_here: args.shared.trace.is_some(),
         policies: args.policies.clone(),
-        grid: args.grid.clone(),
+        // The load comes last: the rows of one setting lie side by side.
+        grid: args.grid.iter().cloned().chain(load).collect(),
         random: args.random.clone(),
         points: args.points,
         seeds: args.seeds,
@@ -134,6 +222,9 @@ fn front_alone(out: &Path, objectives: &[Objective], json: bool) -> Result<(), F
 
 fn front_text(front: &Front) -> String {
     match front.compared {
+        0 if front.beyond > 0 => {
+            format!("front: all {} points are beyond a bound\n", front.beyond)
+        }
         0 => "front: no point has all of the quantities\n".to_string(),
         _ => front_table(front),
     }

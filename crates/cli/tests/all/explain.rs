@@ -250,7 +250,8 @@ fn every_request_is_a_row_that_duckdb_reads() {
     let script = r#"
 import duckdb, sys
 parts = "service_ns + erase_ns + program_ns + gc_copy_ns + reads_ns + channel_ns + link_ns" \
-    " + queue_ns + buffer_ns + suspension_ns + reconstruct_ns + retry_ns + stripe_ns + space_ns"
+    " + queue_ns + buffer_ns + suspension_ns + reconstruct_ns + retry_ns + stripe_ns + space_ns" \
+    " + flush_ns"
 print(*duckdb.sql(f"""
     select count(*), count(*) filter (counted and op = 'R'),
         max(latency_us) filter (counted and op = 'R'),

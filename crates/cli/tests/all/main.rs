@@ -1,6 +1,7 @@
 //! The tests of the command line, one module each: one executable links once.
 
 mod act;
+mod advise;
 mod bad_input;
 mod command_line;
 mod commands;

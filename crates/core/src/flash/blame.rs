@@ -32,10 +32,12 @@ pub enum Keeper {
     Suspension,
     /// Nothing: it waits for a slot of its channel, where it is not taken before.
     Slot,
+    /// A program of host data that a flush had sent to flash.
+    Flush,
 }
 
 /// How many keepers there are.
-pub const KEEPERS: usize = 8;
+pub const KEEPERS: usize = 9;
 
 /// Nanoseconds by keeper.
 pub type Kept = [u64; KEEPERS];
@@ -52,6 +54,7 @@ impl Keeper {
             Keeper::Read => "read",
             Keeper::Suspension => "suspension",
             Keeper::Slot => "slot",
+            Keeper::Flush => "flush",
         }
     }
 
@@ -125,6 +128,8 @@ pub(super) struct Blame {
     pub finished: Waits,
     /// Nobody asks for what was before this instant.
     past_from: Instant,
+    /// By operation: a flush had sent it.
+    sent_by_flush: Vec<bool>,
 }
 
 /// A transfer of garbage collection.
@@ -189,16 +194,35 @@ impl Blame {
         };
         let channels = (0..channels).map(|_| VecDeque::with_capacity(16)).collect();
         let past_from = Instant::NEVER;
-        Self { dies: vec![books; dies as usize], channels, finished: Waits::default(), past_from }
+        Self {
+            dies: vec![books; dies as usize],
+            channels,
+            finished: Waits::default(),
+            past_from,
+            sent_by_flush: Vec::new(),
+        }
     }
 
     /// The die begins an operation; `block` is what it works on.
     #[inline(never)]
     pub fn started(&mut self, now: Instant, die: usize, operation: &Operation, block: Block) {
+        let keeper = self.keeper_of(operation);
         let books = &mut self.dies[die];
-        books.turn(now, Keeper::of(operation), self.past_from);
+        books.turn(now, keeper, self.past_from);
         books.block = (block.0 != u32::MAX).then_some(block);
         books.current = Waits::default();
+    }
+
+    /// The work of an operation, as those see it that wait for its die.
+    pub fn keeper_of(&self, operation: &Operation) -> Keeper {
+        match Keeper::of(operation) {
+            Keeper::Program
+                if self.sent_by_flush.get(operation.token as usize).is_some_and(|sent| *sent) =>
+            {
+                Keeper::Flush
+            }
+            keeper => keeper,
+        }
     }
 
     /// The die's array is free.
@@ -392,6 +416,16 @@ impl super::Flash {
         }
     }
 
+    /// Says of the operation with this token whether a flush has sent it to flash.
+    pub fn sent_by_flush(&mut self, token: u32, sent: bool) {
+        let Some(blame) = &mut self.blame else { return };
+        let at = token as usize;
+        if at >= blame.sent_by_flush.len() {
+            blame.sent_by_flush.resize(at + 1, false);
+        }
+        blame.sent_by_flush[at] = sent;
+    }
+
     /// True when an observer may ask about this instant.
     pub fn remembers(&self, at: Instant) -> bool {
         self.blame.as_ref().is_some_and(|blame| blame.past_from <= at)
@@ -447,6 +481,7 @@ pub fn add_kept(split: &mut Split, kept: &Kept, idle: Cause) {
         Some(Cause::Reads),
         Some(Cause::Suspension),
         Some(Cause::Channel),
+        Some(Cause::Flush),
     ];
     for (cause, ns) in CAUSES.into_iter().zip(kept) {
         split.add(cause.unwrap_or(idle), Duration::from_ns(*ns));

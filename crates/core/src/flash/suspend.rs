@@ -278,7 +278,8 @@ impl Flash {
         let (open, end) = (work.open_from, work.part_ends());
         self.timers.set(slot, if now < open && open < end { open } else { end });
         if let Some(blame) = &mut self.blame {
-            blame.turns(now, slot, Keeper::of(&work.operation));
+            let keeper = blame.keeper_of(&work.operation);
+            blame.turns(now, slot, keeper);
         }
     }
 

@@ -197,6 +197,10 @@ pub struct CauseTimes {
     /// one, and its die stood idle (microseconds).
     #[serde(default)]
     pub space: f64,
+    /// Behind programs of host data that a flush of the host had sent to flash: rows which would
+    /// have stayed in the write buffer without it (microseconds).
+    #[serde(default)]
+    pub flush: f64,
 }
 
 impl CauseTimes {
@@ -230,6 +234,7 @@ impl CauseTimes {
             retry: part(Cause::Retry),
             stripe: part(Cause::Stripe),
             space: part(Cause::Space),
+            flush: part(Cause::Flush),
         }
     }
 
@@ -255,6 +260,7 @@ impl CauseTimes {
             Cause::Retry => self.retry,
             Cause::Stripe => self.stripe,
             Cause::Space => self.space,
+            Cause::Flush => self.flush,
         }
     }
 }
@@ -310,9 +316,9 @@ pub struct SlowStep {
 pub struct SlowFlash {
     /// The die it went to (number, from 0).
     pub die: u32,
-    /// The work that it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, `slot`
-    /// (its channel, which gives none), or `closed`
-    /// (GC drains or holds the channel).
+    /// The work that it met there: `nothing`, `erase`, `program`, `flush` (a program that a flush
+    /// had sent), `gc_copy`, `read`, `slot` (its channel, which gives none), or `closed` (GC drains
+    /// or holds the channel).
     pub met: String,
     /// The block that the die worked on (number on the whole drive); null if none.
     pub block: Option<u32>,

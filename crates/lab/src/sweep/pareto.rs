@@ -4,20 +4,56 @@
 //! that are the same in all of them do not beat each other: either all of them are on the front, or
 //! none. A point that lacks one of the quantities cannot be compared, and is left out.
 
+use manx_core::units::Duration;
 use std::cmp::Ordering;
 
 /// A quantity that should be small, or large.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objective {
     /// Its name.
     pub name: String,
     /// More is better.
     pub maximise: bool,
+    /// A point beyond this is left out (in the unit of the quantity).
+    pub bound: Option<f64>,
+    /// The bound is all that is asked of it: it decides no comparison.
+    pub only_bounds: bool,
 }
 
 impl Objective {
-    /// `p99_99`, `min:waf`, `max:iops`.
+    /// `p99_99`, `min:waf`, `max:iops`; with a bound `p99_99<2ms`, `iops>5000`.
     pub fn parse(text: &str) -> Result<Self, String> {
+        let Some(at) = text.find(['<', '>']) else { return Self::unbounded(text) };
+        let (name, limit) = (text[..at].trim(), text[at + 1..].trim_start_matches('=').trim());
+        let above = text[at..].starts_with('>');
+        let found = Self::unbounded(name)?;
+        if found.maximise && !above {
+            return Err(format!("`{text}`: of what is to be large the bound is below: `>`"));
+        }
+        let time = limit.parse::<Duration>().map(|time| time.as_us_f64());
+        let number = limit.parse::<f64>().ok().filter(|number| number.is_finite());
+        let bound = number.or(time.ok()).ok_or_else(|| {
+            format!("`{text}`: `{limit}` is neither a number nor a time such as 2ms")
+        })?;
+        Ok(Self { maximise: above, bound: Some(bound), ..found })
+    }
+
+    /// A bound alone: `p99_99<2ms`.
+    pub fn bound(text: &str) -> Result<Self, String> {
+        match Self::parse(text)? {
+            Self { bound: None, .. } => {
+                Err(format!("`{text}`: expected NAME<VALUE or NAME>VALUE, such as p99_99<2ms"))
+            }
+            found => Ok(Self { only_bounds: true, ..found }),
+        }
+    }
+
+    /// True of a value within the bound.
+    pub fn holds(&self, value: f64) -> bool {
+        self.bound.is_none_or(|bound| if self.maximise { value > bound } else { value < bound })
+    }
+
+    fn unbounded(text: &str) -> Result<Self, String> {
         let (maximise, name) = match text.trim().split_once(':') {
             None => (false, text.trim()),
             Some(("min", name)) => (false, name.trim()),
@@ -27,7 +63,7 @@ impl Objective {
         if name.is_empty() {
             return Err("a quantity is empty: expected A,B such as p99_99,max:iops".to_string());
         }
-        Ok(Self { name: name.to_string(), maximise })
+        Ok(Self { name: name.to_string(), maximise, ..Self::default() })
     }
 
     /// The value as something to be made small.
@@ -91,7 +127,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn objectives(maximise: &[bool]) -> Vec<Objective> {
-        maximise.iter().map(|&maximise| Objective { name: "x".to_string(), maximise }).collect()
+        maximise
+            .iter()
+            .map(|&maximise| Objective { name: "x".to_string(), maximise, ..Objective::default() })
+            .collect()
     }
 
     /// By the definition: each against each.

@@ -103,6 +103,16 @@ impl Plan {
         all.map(|count| count as u64).try_fold(1u64, u64::checked_mul)
     }
 
+    /// The scenario before policies and swept keys.
+    pub fn base(&self) -> Result<Scenario, ConfigError> {
+        self.base.plain()
+    }
+
+    /// The request before policies and swept keys.
+    pub(crate) fn request(&self) -> &Request {
+        &self.base
+    }
+
     /// The question of the plan.
     pub fn asked(&self) -> &Asked {
         &self.asked
@@ -129,7 +139,7 @@ impl Plan {
     }
 
     /// The policy of a setting and the number of its value on each axis.
-    pub(super) fn place(&self, setting: usize) -> (Option<&str>, Vec<usize>) {
+    pub(crate) fn place(&self, setting: usize) -> (Option<&str>, Vec<usize>) {
         let (mut rest, draw) = (setting / self.draws, setting % self.draws);
         let mut places = vec![draw; self.axes.len()];
         for (place, axis) in places[..self.grid_axes].iter_mut().zip(&self.axes).rev() {

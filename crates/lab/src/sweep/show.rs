@@ -85,6 +85,9 @@ pub fn front_table(front: &Front) -> String {
     if front.seeds > 1 {
         text += &format!("each number is the mean over {} seeds\n", front.seeds);
     }
+    if front.beyond > 0 {
+        text += &format!("beyond a bound: {} points\n", front.beyond);
+    }
     if front.left_out > 0 {
         text += &format!("left out: {} points that lack one of the quantities\n", front.left_out);
     }

@@ -14,6 +14,8 @@ pub struct Front {
     pub compared: usize,
     /// Settings that lack a quantity, or whose runs were not completed.
     pub left_out: usize,
+    /// Settings beyond a bound.
+    pub beyond: usize,
     /// Seeds that each number is the mean of.
     pub seeds: usize,
     /// How many of the columns, the last ones, are quantities.
@@ -77,7 +79,25 @@ impl Standings {
         let mean = |sum: &Option<f64>| sum.map(|sum| sum / self.seeds as f64);
         let points: Vec<Vec<Option<f64>>> =
             whole.iter().map(|setting| setting.sums.iter().map(mean).collect()).collect();
-        let rows = front(&self.objectives, &points).into_iter().map(|at| {
+        let is_beyond = |point: &&Vec<Option<f64>>| {
+            let mut pairs = self.objectives.iter().zip(point.iter());
+            pairs.any(|(objective, value)| value.is_some_and(|value| !objective.holds(value)))
+        };
+        // What bounds alone is the same for all that are compared.
+        let compared: Vec<Vec<Option<f64>>> = points
+            .iter()
+            .map(|point| {
+                let out = is_beyond(&point);
+                let pairs = self.objectives.iter().zip(point);
+                let value = |(objective, value): (&Objective, &Option<f64>)| match value {
+                    Some(_) if out => None,
+                    Some(_) if objective.only_bounds => Some(0.0),
+                    value => *value,
+                };
+                pairs.map(value).collect()
+            })
+            .collect();
+        let rows = front(&self.objectives, &compared).into_iter().map(|at| {
             let values = points[at].iter().zip(kinds).map(|(value, kind)| match (value, kind) {
                 (Some(value), Kind::Integer) if self.seeds == 1 => Cell::Integer(*value as i64),
                 (value, _) => value.map_or(Cell::Missing, Cell::Number),
@@ -85,14 +105,17 @@ impl Standings {
             cells(whole[at].number).into_iter().chain(values).collect()
         });
         let left_out = points.iter().filter(|point| point.iter().any(Option::is_none)).count();
+        let whole = |point: &&Vec<Option<f64>>| point.iter().all(Option::is_some);
+        let beyond = points.iter().filter(whole).filter(is_beyond).count();
         Front {
             columns: columns
                 .into_iter()
                 .chain(self.objectives.iter().map(|o| o.name.clone()))
                 .collect(),
             rows: rows.collect(),
-            compared: points.len() - left_out,
+            compared: points.len() - left_out - beyond,
             left_out,
+            beyond,
             seeds: self.seeds,
             quantities: self.objectives.len(),
         }

@@ -88,6 +88,8 @@ pub(in crate::drive) struct OpBooks {
     pub forced: bool,
     /// The link that led to its coming.
     pub led_by: u64,
+    /// A flush waited when it came: a row of the buffer goes to flash because of it.
+    pub by_flush: bool,
 }
 
 /// A write's way into the buffer.
@@ -136,6 +138,7 @@ impl OpBooks {
             met,
             forced: false,
             led_by: NO_LINK,
+            by_flush: false,
         }
     }
 

@@ -38,15 +38,15 @@ impl Drive {
     #[inline(never)]
     fn book_arrival_on_demand(&mut self, now: Instant, op: u32, die: Die) {
         let forced = self.is_urgent_at(die);
+        let work = self.ops[op].work();
+        let by_flush = work == Work::Program && !self.writes.is_flushed();
         let Some(attribution) = &mut self.attribution else { return };
+        self.flash.sent_by_flush(op, by_flush);
         let kept = self.flash.kept(now, die);
         let met = self.flash.doing(die).expect("books are kept");
-        let led_by = if self.ops[op].work() == Work::Other {
-            NO_LINK
-        } else {
-            attribution.critical.link(&self.flash, now)
-        };
-        let books = OpBooks { enqueued: now, issued: now, kept, met, forced, led_by };
+        let led_by =
+            if work == Work::Other { NO_LINK } else { attribution.critical.link(&self.flash, now) };
+        let books = OpBooks { enqueued: now, issued: now, kept, met, forced, led_by, by_flush };
         *at(&mut attribution.ops, op as usize, books) = books;
     }
 
@@ -368,7 +368,8 @@ impl Drive {
         let attribution = self.attribution.as_mut()?;
         let awaits = attribution.critical.is_done(request);
         let taken = attribution.taken.get_mut(request as usize).and_then(Option::take);
-        let is_write = self.requests[request].command.op == Op::Write;
+        let op = self.requests[request].command.op;
+        let is_write = op == Op::Write;
         let story = match attribution.chained {
             Some(Chained { began, split: chain, led_by }) if is_write && began >= begun => {
                 let own = if is_durable { Own::Reads } else { Own::Nothing };
@@ -391,6 +392,10 @@ impl Drive {
                 story
             }
         };
+        if op == Op::Flush {
+            // The rows that it sent are its own: to itself they are programs.
+            split.recharge(Cause::Flush, Cause::Program);
+        }
         self.book_past();
         story
     }

@@ -100,7 +100,7 @@ impl Ended {
         let within = from > books.issued;
         if within && (!waits.reads.is_zero() || !waits.suspension.is_zero()) {
             let mut kept = kept(from, *at);
-            let own_time = std::mem::take(&mut kept[Keeper::Program as usize]);
+            let own_time = std::mem::take(&mut kept[self.keeper() as usize]);
             split.add(own, Duration::from_ns(own_time));
             return add_kept(split, &kept, *idle);
         }
@@ -144,7 +144,16 @@ impl Ended {
 
     /// The cause that its own work is for others.
     fn others_cause(&self) -> Cause {
-        if self.work == Work::Read { Cause::Reads } else { Cause::Program }
+        match self.work {
+            Work::Read => Cause::Reads,
+            _ if self.books.by_flush => Cause::Flush,
+            _ => Cause::Program,
+        }
+    }
+
+    /// The work of its die while it is programmed.
+    fn keeper(&self) -> Keeper {
+        if self.books.by_flush { Keeper::Flush } else { Keeper::Program }
     }
 
     fn story(&self) -> Option<Story> {

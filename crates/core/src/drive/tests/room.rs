@@ -2,8 +2,10 @@
 //! the way of the row that makes room.
 
 use super::collections::{FREE, about_to_collect_with, copy_of_a_page, mark};
-use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, SAME_CHIP, start, ttflash, write_through};
-use crate::drive::{DriveSpec, Story};
+use super::{
+    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, SAME_CHIP, start, ttflash, write_through,
+};
+use crate::drive::{DriveSpec, Op, Story};
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::Die;
 use crate::units::{Bytes, Cause, Duration, Instant, Split};
@@ -171,6 +173,31 @@ fn a_flush_waits_for_what_the_last_row_waited_for_and_a_durable_write_for_its_ow
     let own = bench.write(start() + NS, 0);
     let expected = [(Cause::Reads, times.page_read() - NS), (Cause::Service, times.page_program())];
     assert_eq!(splits(&mut bench)[&own], split(&expected));
+}
+
+/// The page would have stayed in the buffer: who meets its program waits for the flush. To the flush
+/// itself it is a program.
+#[test]
+fn a_read_and_a_durable_write_wait_for_the_row_that_a_flush_sent() {
+    let spec = DriveSpec {
+        power_loss_protection: false,
+        buffer: Bytes::kib(1024),
+        ..DriveSpec::default()
+    };
+    for durable in [false, true] {
+        let mut bench = attributed(spec.clone());
+        let times = bench.times();
+        bench.write(start(), 0);
+        let flush = bench.flush(start() + NS);
+        let (op, at) = if durable { (Op::Write, NS * 2) } else { (Op::Read, NS * 2) };
+        let first = SAME_CHIP * u64::from(PAGE);
+        let waits = bench.submit(start() + at, op, first, PAGE, durable);
+        let own = if durable { times.page_program() } else { times.page_read() };
+        let expected = [(Cause::Flush, times.page_program() - NS), (Cause::Service, own)];
+        let told = splits(&mut bench);
+        assert_eq!(told[&waits], split(&expected), "durable: {durable}");
+        assert_eq!(told[&flush], split(&[(Cause::Program, times.page_program())]));
+    }
 }
 
 /// A partial page reads its other sectors before its row leaves: the write behind it waits for that

@@ -1,0 +1,183 @@
+//! `manx advise` and `manx why`: answers that arithmetic confirms, the same bytes however many
+//! threads, commands that play what they say, one error for each wrong question.
+
+use crate::support::{assert_refused, file, manx, stderr, stdout};
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Output;
+
+/// A small question of eight settings.
+const SMALL: [&str; 8] = [
+    "--over",
+    "device.op=0.2,0.4",
+    "--over",
+    "drive.buffer=256KiB,1MiB",
+    "--over",
+    "gc.soft=0.08",
+    "--policies",
+    "base,preemptive",
+];
+
+fn json(output: &Output) -> Value {
+    let text = stdout(output);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text} {}", stderr(output)))
+}
+
+/// A folder that is not there yet.
+fn folder(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    path.display().to_string()
+}
+
+/// A trace of requests of 4 KiB.
+fn trace(name: &str, rows: impl Iterator<Item = (u64, char, u64)>) -> String {
+    let mut text = "t_us,op,offset,bytes\n".to_string();
+    for (us, op, offset) in rows {
+        let _ = writeln!(text, "{us},{op},{offset},4096");
+    }
+    file(name, text.as_bytes())
+}
+
+#[test]
+fn the_answer_is_the_same_bytes_with_any_threads_and_its_commands_play_what_they_say() {
+    let ask = |jobs: &str, out: &str| {
+        let sets = ["--set", "workload.requests=20000", "--set", "gc.hard=0.02"];
+        let slo = ["advise", "quick", "--slo", "read.p99 < 20ms", "--json", "-q"];
+        manx(&[&slo[..], &SMALL, &sets, &["--jobs", jobs, "--out", out]].concat())
+    };
+    let (one, two) = (folder("advise-one"), folder("advise-two"));
+    let first = ask("1", &one);
+    assert!(first.status.success(), "{}", stderr(&first));
+    assert_eq!(stdout(&first), stdout(&ask("2", &two)));
+    assert_eq!(stdout(&first), stdout(&ask("2", &one)), "the journal gives the same");
+    let document = json(&first);
+    let best = &document["recommendation"];
+    assert_eq!(best["meets"], true, "{document}");
+    assert!(PathBuf::from(&one).join("advise.html").exists());
+
+    let words = best["command"].as_str().unwrap().split(' ').skip(1);
+    let words: Vec<String> = words.map(|word| word.replace('\'', "")).collect();
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    words.extend(["--json", "-q"]);
+    let run = manx(&words);
+    assert_eq!(json(&run)["runs"][0]["read"]["p99_us"], best["judged"][0]["value"]);
+
+    // The whole grid: none that keeps the goal has less over-provisioning.
+    let grid = folder("advise-grid");
+    let swept = manx(&[
+        "sweep",
+        "quick",
+        "--policies",
+        "base,preemptive",
+        "--out",
+        &grid,
+        "-q",
+        "--json",
+        "--grid",
+        "device.op=0.2,0.4",
+        "--grid",
+        "drive.buffer=256KiB,1MiB",
+        "--grid",
+        "gc.soft=0.08",
+        "--set",
+        "workload.requests=20000",
+        "--set",
+        "gc.hard=0.02",
+        "--where",
+        "p99<20ms",
+        "--minimise",
+        "device.op",
+    ]);
+    let front = &json(&swept)["front"];
+    assert_eq!(
+        front[0]["device.op"].as_f64().unwrap().to_string(),
+        best["settings"][0]["value"].as_str().unwrap(),
+        "{front}"
+    );
+}
+
+#[test]
+fn a_burst_on_one_die_sets_a_bound_that_arithmetic_confirms() {
+    // Twenty times 64 reads of one page at once: the last waits for 63 others, 40 us each.
+    let rows = (0..20u64).flat_map(|n| (0..64).map(move |_| (n * 100_000, 'R', 0)));
+    let file = trace("advise-burst.csv", rows);
+    let slo = ["advise", &file, "--scenario", "quick", "--slo", "read.max < 2ms", "--json", "-q"];
+    let output = manx(&[&slo[..], &SMALL].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let document = json(&output);
+    let bound = document["bounds"][0]["judged"][0]["value"].as_f64().unwrap();
+    assert!((bound / (64.0 * 40.0) - 1.0).abs() < 0.05, "{bound}");
+    let why = document["impossible"].as_str().unwrap();
+    assert!(why.contains("64 requests of") && why.contains("on 4 dies"), "{why}");
+    assert_eq!(document["recommendation"], Value::Null);
+}
+
+#[test]
+fn writes_above_the_drive_s_rate_and_a_footprint_beyond_its_space_are_told_as_such() {
+    // 4 KiB every 10 us: 410 MB/s on four dies of 4 KiB in 200 us, 81.9 MB/s.
+    let rows = (0..40_000u64).map(|n| (n * 10, 'W', n * 7919 % 30_000 * 4096));
+    let file = trace("advise-rate.csv", rows);
+    let slo = |file| ["advise", file, "--scenario", "quick", "--slo", "write.p99 < 1ms", "-q"];
+    let output = manx(&[&slo(&file)[..], &SMALL, &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let why = json(&output)["impossible"].as_str().unwrap().to_string();
+    assert!(why.contains("the flash programs") && why.contains("4 dies x"), "{why}");
+
+    let rows = (0..100_000u64).map(|n| (n * 100, 'W', n * 4096));
+    let file = trace("advise-wide.csv", rows);
+    let named = ["--set", "device.geometry.blocks=64"];
+    let asked = [&slo(&file)[..], &SMALL, &named].concat();
+    assert_refused(&asked, &["the trace touches 40", "the drive holds"]);
+}
+
+#[test]
+fn a_question_that_cannot_be_asked_has_one_error() {
+    let cases: [(&[&str], &str); 12] = [
+        (&["quick"], "--slo is missing"),
+        (&["quick", "--slo", "read.p98 < 2ms"], "is no quantity of a goal"),
+        (&["quick", "--slo", "read.p99 < 2ms", "--slo", "p99 < 1ms"], "the same quantity"),
+        (&["quick", "--slo", "p99_999 < 2ms"], "and quick has"),
+        (&["quick", "--slo", "p99 < 2ms", "--over", "device.op"], "expected KEY="),
+        (&["quick", "--slo", "p99 < 2ms", "--over", "device.opp=0.1,0.2"], "opp"),
+        (&["quick", "--slo", "p99 < 2ms", "--policies", "bse"], "base"),
+        (&["quick", "--slo", "p99 < 2ms", "--cost", "money.flash=1"], "no key is called"),
+        (&["quick", "--slo", "p99 < 2ms", "--head", "100"], "is a scenario"),
+        (&["quick", "--slo", "p99 < 2ms", "--scenario", "ioda"], "is a scenario itself"),
+        (&["no-such.csv", "--slo", "p99 < 2ms"], "no-such.csv"),
+        (&["quick", "--slo", "p99 < 2ms", "--minimise", "money"], "--minimise"),
+    ];
+    for (args, reason) in cases {
+        assert_refused(&[&["advise"], args].concat(), &[reason]);
+    }
+    assert_refused(&["why", "no-such.csv"], &["no-such.csv"]);
+}
+
+#[test]
+fn why_puts_the_recording_beside_the_model() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces/pgbench.csv.zst");
+    let policies = ["--policies", "nogc,preemptive", "--json", "--head", "20000", "-q"];
+    let output = manx(&[&["why", trace, "--scenario", "quick"][..], &policies].concat());
+    let document = json(&output);
+    let rows = document["rows"].as_array().unwrap().iter();
+    let names: Vec<&str> = rows.map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["recorded", "nogc", "preemptive"]);
+    assert!(document["recorded"]["requests"].as_u64().unwrap() > 15_000);
+    assert_refused(&["why", trace, "--policies", "nobody"], &["nobody"]);
+}
+
+#[test]
+fn a_sheet_shows_its_formula_and_a_run_beside_it() {
+    let output = manx(&["plan", "endurance", "--check", "--op", "0.25"]);
+    let text = stdout(&output);
+    assert!(output.status.success() && text.contains("run/formula"), "{text} {}", stderr(&output));
+    assert_refused(&["plan", "op", "--op", "2"], &["--op 2"]);
+}
+
+#[test]
+fn a_drive_that_is_not_steady_is_told_so() {
+    let empty = ["run", "quick", "--pts", "-q", "--set", "workload.requests=20000"];
+    let told = stdout(&manx(&empty));
+    assert!(told.contains("PTS as-written: "), "{told}");
+}

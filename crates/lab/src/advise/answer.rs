@@ -1,0 +1,354 @@
+//! The answer: one recommendation with its margin, the front, what the next steps cost, what broke
+//! the others, and the command that plays each line.
+
+use super::bounds::{self, Bound, bounds};
+use super::causes::{self, Share};
+use super::cost::Cost;
+use super::goal::{Goal, Judged};
+use super::question::{Load, Minimise, Question, shell};
+use super::search::{Search, Seen, Standing, worst};
+use super::shots::{Shot, Shots, Stop};
+use manx_core::stats::RunResult;
+use serde::Serialize;
+
+/// Failed settings that are told, one of each policy.
+const BROKEN_MAX: usize = 8;
+
+/// Lines of the front at most.
+const FRONT_MAX: usize = 12;
+
+/// A key and its value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// The key of the scenario.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// A number of the cost model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CostKey {
+    /// The key of `--cost`.
+    pub key: String,
+    /// Its unit.
+    pub unit: String,
+    /// Its value.
+    pub value: f64,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// A setting that was played to its end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Line {
+    /// The policy.
+    pub policy: String,
+    /// Its keys.
+    pub settings: Vec<Setting>,
+    /// The quantity that is to be small.
+    pub price: f64,
+    /// The cost for a usable TB.
+    pub cost: Cost,
+    /// Over-provisioning (percent of user).
+    pub op_percent: Option<f64>,
+    /// Write amplification.
+    pub waf: Option<f64>,
+    /// The goals, in their order.
+    pub judged: Vec<Judged>,
+    /// What is left of each goal (percent of the limit).
+    pub margin_percent: Vec<Option<f64>>,
+    /// It keeps all goals.
+    pub meets: bool,
+    /// How much of the goal that is nearest is used up (ratio).
+    pub used: f64,
+    /// Results of further seeds, where an interval reached to both sides of a goal.
+    pub seeds: Vec<Vec<Judged>>,
+    /// The command that plays it.
+    pub command: String,
+}
+
+/// A policy's best try that failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Broken {
+    /// The setting.
+    pub line: Line,
+    /// The goal that it misses by most.
+    pub goal: String,
+    /// Requests that were played of it.
+    pub requests: u64,
+    /// Where the time of its slow requests went, the largest share first.
+    pub causes: Vec<Share>,
+}
+
+/// Work that the answer took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Effort {
+    /// Settings of the question that can be run.
+    pub settings: usize,
+    /// Settings that were played, at least in part.
+    pub played: usize,
+    /// Settings that were presumed to miss and not played.
+    pub presumed: usize,
+    /// Runs.
+    pub runs: usize,
+    /// Requests of all runs, bounds and causes included.
+    pub requests: u64,
+    /// Requests of an exhaustive grid.
+    pub grid_requests: u64,
+    /// The share of it (percent).
+    pub percent_of_grid: f64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Answer {
+    /// The load.
+    pub load: Load,
+    /// The drive.
+    pub drive: String,
+    /// The goals as they were said.
+    pub goals: Vec<Goal>,
+    /// What is to be small.
+    pub minimise: Minimise,
+    /// Why nothing can keep the goals; absent where something does.
+    pub impossible: Option<String>,
+    /// Drives that nobody can buy.
+    pub bounds: Vec<Bound>,
+    /// The cheapest setting that keeps the goals.
+    pub recommendation: Option<Line>,
+    /// Settings of which none is beaten in price and in every goal, the cheapest first.
+    pub front: Vec<Line>,
+    /// The best try of each policy that failed.
+    pub broken: Vec<Broken>,
+    /// The cost model.
+    pub costs: Vec<CostKey>,
+    /// The years of service for which money is told.
+    pub years: f64,
+    /// The policies of the search.
+    pub policies: Vec<String>,
+    /// The axes of the search: key, and values with commas between them.
+    pub axes: Vec<Setting>,
+    /// Work that it took.
+    pub effort: Effort,
+    /// Remarks.
+    pub remarks: Vec<String>,
+}
+
+/// Progress: settings decided, of so many, and the best so far with its price.
+pub type Tell<'a> = &'a dyn Fn(usize, usize, Option<(usize, f64)>);
+
+/// Answers the question.
+pub fn answer<'a>(
+    question: &'a Question,
+    mut shots: Shots<'a>,
+    invalid: &[(usize, String)],
+    tell: Tell<'_>,
+) -> Result<Answer, Stop> {
+    let bad: Vec<usize> = invalid.iter().map(|(setting, _)| *setting).collect();
+    let bounds = bounds(question, &mut shots)?;
+    let possible = bounds.iter().take(2).any(|bound| bound.meets);
+    let mut search = Search::new(question, &mut shots, &bad, tell)?;
+    let best = search.run()?;
+    let broken = broken(question, &mut search)?;
+    let seen = std::mem::take(&mut search.seen);
+    let line = |at: usize| line(question, at, &seen[at]);
+    let played: Vec<usize> = (0..seen.len()).filter(|at| seen[*at].rung.is_some()).collect();
+    let whole = |at: &usize| seen[*at].rung.is_some_and(|rung| rung + 1 == shots.rungs().len());
+    let lines: Vec<Line> = played.iter().copied().filter(whole).map(line).collect();
+    let grid = (seen.len() - bad.len()) as u64 * question.load.requests;
+    let presumed = |seen: &&Seen| matches!(seen.standing, Standing::Presumed(_));
+    let effort = Effort {
+        settings: seen.len() - bad.len(),
+        played: played.len(),
+        presumed: seen.iter().filter(presumed).filter(|seen| seen.rung.is_none()).count(),
+        runs: shots.runs,
+        requests: shots.requests,
+        grid_requests: grid,
+        percent_of_grid: 100.0 * shots.requests as f64 / grid.max(1) as f64,
+    };
+    let mut remarks = question.remarks.clone();
+    remarks.extend(shots.remark());
+    remarks.extend(left_out(question, invalid));
+    let axes = question.plan.axes().iter();
+    let axes = axes.map(|axis| Setting { key: axis.key.clone(), value: axis.values.join(",") });
+    let costs = question.costs.keys().map(|(key, unit, value)| CostKey {
+        key: key.to_string(),
+        unit: unit.to_string(),
+        value,
+        source: question.costs.source(key).to_string(),
+    });
+    Ok(Answer {
+        load: question.load.clone(),
+        drive: drive(question),
+        goals: question.goals.clone(),
+        minimise: question.minimise,
+        impossible: best.is_none().then(|| impossible(question, &bounds, possible)),
+        recommendation: best.map(line),
+        front: front(lines),
+        broken,
+        bounds,
+        costs: costs.to_vec(),
+        years: question.costs.years(),
+        policies: question.plan.asked().policies.clone(),
+        axes: axes.collect(),
+        effort,
+        remarks,
+    })
+}
+
+fn drive(question: &Question) -> String {
+    let (device, array) = (&question.base.device, &question.base.array);
+    let of = if array.is_on() { format!("{} x ", array.members) } else { String::new() };
+    format!("{of}{}: {} dies, {}", device.name, bounds::dies(question), question.base.capacity())
+}
+
+/// Why nothing keeps the goals.
+fn impossible(question: &Question, bounds: &[Bound], possible: bool) -> String {
+    let missed = |bound: &Bound| {
+        let goals = question.goals.iter().zip(&bound.judged);
+        let told = goals.filter(|(_, judged)| !judged.meets).map(|(goal, judged)| {
+            let value = judged.value.map_or("not told".to_string(), |value| goal.show(value));
+            format!("{} is {value}", goal.text)
+        });
+        told.collect::<Vec<_>>().join(", ")
+    };
+    let Some(best) = bounds.get(1).or(bounds.first()) else {
+        return "no setting of this question keeps the goals".to_string();
+    };
+    if possible {
+        return "no setting of this question keeps the goals, though a drive whose GC costs \
+                nothing would: other policies, more over-provisioning or other marks may (--over, \
+                --policies)"
+            .to_string();
+    }
+    let set_by = match best.set_by.as_str() {
+        "" => String::new(),
+        text => format!(": {text}"),
+    };
+    let more = match bounds.iter().find(|bound| bound.meets) {
+        Some(bound) => format!(". What would keep them: GC at no cost, {}", bound.name),
+        None => String::new(),
+    };
+    let dies = bounds::dies(question);
+    format!(
+        "no policy can keep the goals on {dies} dies: with GC at no cost {}{set_by}{more}",
+        missed(best)
+    )
+}
+
+/// How many points cannot be run, and why the first of them.
+fn left_out(question: &Question, invalid: &[(usize, String)]) -> Option<String> {
+    let (first, why) = invalid.first()?;
+    Some(format!(
+        "{} of {} settings cannot be run and are left out; the first, {}: {why}",
+        invalid.len(),
+        question.plan.settings(),
+        question.plan.describe(*first)
+    ))
+}
+
+/// The line of a setting.
+fn line(question: &Question, at: usize, seen: &Seen) -> Line {
+    let plan = &question.plan;
+    let (policy, places) = plan.place(at);
+    let settings: Vec<Setting> = plan
+        .axes()
+        .iter()
+        .zip(places)
+        .map(|(axis, place)| Setting { key: axis.key.clone(), value: axis.values[place].clone() })
+        .collect();
+    let margin = |(goal, judged): (&Goal, &Judged)| {
+        let value = judged.value?;
+        let left = 100.0 * (goal.limit - value) / goal.limit;
+        Some(if goal.is_latency() || left > 0.0 { left } else { -left })
+    };
+    let result = seen.result.as_ref();
+    Line {
+        policy: policy.unwrap_or("as-written").to_string(),
+        command: command(question, policy, &settings),
+        settings,
+        price: seen.price.unwrap_or(0.0),
+        cost: seen.cost,
+        op_percent: result.and_then(|result| result.capacity.op_percent),
+        waf: result.and_then(|result| result.flash.waf),
+        margin_percent: question.goals.iter().zip(&seen.judged).map(margin).collect(),
+        judged: seen.judged.clone(),
+        meets: seen.standing == Standing::Met,
+        used: worst(&seen.judged),
+        seeds: seen.seeds.clone(),
+    }
+}
+
+fn command(question: &Question, policy: Option<&str>, settings: &[Setting]) -> String {
+    let mut words = question.command.clone();
+    if let Some(policy) = policy {
+        words.extend(["--policy".to_string(), shell(policy)]);
+    }
+    for Setting { key, value } in settings {
+        words.extend(["--set".to_string(), shell(&format!("{key}={value}"))]);
+    }
+    words.join(" ")
+}
+
+/// Lines of which no other is as good in all and better in one.
+fn front(mut lines: Vec<Line>) -> Vec<Line> {
+    let beats = |one: &Line, other: &Line| {
+        let pairs = one.judged.iter().zip(&other.judged).map(|(a, b)| (a.used, b.used));
+        let pairs: Vec<(f64, f64)> = pairs.chain([(one.price, other.price)]).collect();
+        pairs.iter().all(|(a, b)| a <= b) && pairs.iter().any(|(a, b)| a < b)
+    };
+    let kept: Vec<bool> =
+        lines.iter().map(|line| !lines.iter().any(|other| beats(other, line))).collect();
+    let mut kept = kept.into_iter();
+    lines.retain(|_| kept.next().unwrap_or(false));
+    lines.sort_by(|one, other| one.price.total_cmp(&other.price));
+    lines.truncate(FRONT_MAX);
+    lines
+}
+
+/// The best try of each policy that failed, and what broke it.
+fn broken(question: &Question, search: &mut Search<'_, '_>) -> Result<Vec<Broken>, Stop> {
+    let plan = &question.plan;
+    let mut tries: Vec<(String, usize)> = Vec::new();
+    let policies: Vec<String> = plan.asked().policies.clone();
+    for policy in policies {
+        let of = |at: &usize| plan.place(*at).0 == Some(policy.as_str());
+        let all: Vec<usize> = (0..search.seen.len()).filter(of).collect();
+        let met = all.iter().any(|at| search.seen[*at].standing == Standing::Met);
+        let missed = all
+            .into_iter()
+            .filter(|at| search.seen[*at].standing == Standing::Missed)
+            .filter(|at| !search.seen[*at].judged.is_empty());
+        let near = missed.min_by(|one, other| {
+            let (one, other) = (&search.seen[*one], &search.seen[*other]);
+            let rung = other.rung.cmp(&one.rung);
+            rung.then(worst(&one.judged).total_cmp(&worst(&other.judged)))
+        });
+        if let Some(near) = near.filter(|_| !met) {
+            tries.push((policy, near));
+        }
+    }
+    tries.truncate(BROKEN_MAX);
+    let length =
+        |search: &Search<'_, '_>, at: usize| search.length(search.seen[at].rung.unwrap_or(0));
+    let shots: Vec<Shot> = tries
+        .iter()
+        .map(|(_, at)| Shot { setting: *at, length: length(search, *at), seed: 0, split: true })
+        .collect();
+    let results: Vec<RunResult> = search.shots().play(&shots)?;
+    let mut all = Vec::new();
+    for (((_, at), result), shot) in tries.iter().zip(&results).zip(&shots) {
+        let seen = &search.seen[*at];
+        let missed = (0..question.goals.len())
+            .max_by(|one, other| seen.judged[*one].used.total_cmp(&seen.judged[*other].used));
+        let Some(goal) = missed.map(|at| &question.goals[at]) else { continue };
+        all.push(Broken {
+            line: line(question, *at, seen),
+            goal: goal.text.clone(),
+            requests: shot.length,
+            causes: causes::of(goal, result),
+        });
+    }
+    Ok(all)
+}

@@ -1,0 +1,259 @@
+//! What is possible at all: a drive whose garbage collection costs nothing, with the most
+//! over-provisioning and buffer of the question; then one with a buffer for everything; then with
+//! more dies. Where the first misses a goal no policy keeps it on these dies, and the answer says
+//! what takes the time instead.
+
+use super::causes::{self, Share};
+use super::goal::{Judged, Of};
+use super::question::{Load, Question};
+use super::shots::{Shot, Shots, Stop, shape};
+use crate::open::opener;
+use crate::plan::tw::Flash;
+use crate::table::cell;
+use manx_core::config::{ConfigError, Override, Scenario};
+use manx_core::drive::Op;
+use manx_core::stats::{RunResult, SlowRequest};
+use manx_core::units::Bytes;
+use manx_trace::survey_each;
+use serde::Serialize;
+
+/// A write buffer that holds whatever comes.
+const ENOUGH: &str = "1GiB";
+
+/// Requests that come within this time of another are of one burst (seconds).
+const BURST_S: f64 = 0.01;
+
+/// A drive that nobody can buy, and what it keeps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Bound {
+    /// Description.
+    pub name: String,
+    /// The goals, in their order.
+    pub judged: Vec<Judged>,
+    /// It keeps all of them.
+    pub meets: bool,
+    /// Causes of the tail that is too long, the largest first; empty where it is not.
+    pub causes: Vec<Share>,
+    /// What sets it, in a sentence; empty where it keeps the goals.
+    pub set_by: String,
+    /// The command that plays it.
+    pub command: String,
+}
+
+/// One of the drives.
+struct Kind {
+    name: String,
+    policy: &'static str,
+    keys: Vec<(&'static str, String)>,
+}
+
+/// Plays them until one keeps the goals.
+pub fn bounds(question: &Question, shots: &mut Shots<'_>) -> Result<Vec<Bound>, Stop> {
+    let mut all = Vec::new();
+    for kind in kinds(question) {
+        let keys = kind
+            .keys
+            .iter()
+            .map(|(key, value)| Override::new(*key, value.clone(), format!("--set {key}={value}")));
+        let request = question.plan.request().with(keys);
+        let Ok(mut scenario) = request.under(kind.policy) else { continue };
+        let length = question.load.requests;
+        shape(&mut scenario, &question.load, &Shot { setting: 0, length, seed: 0, split: true });
+        let points = [(kind.policy.to_string(), scenario)];
+        let mut results = match shots.play_points(&points) {
+            // A drive of four times the dies may be more than memory holds: then it is not told.
+            Err(Stop::Run(_)) if !all.is_empty() => break,
+            played => played?,
+        };
+        let result = results.remove(0);
+        let bound = judged(question, &kind, &points[0].1, &result);
+        let meets = bound.meets;
+        all.push(bound);
+        if meets {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+fn kinds(question: &Question) -> Vec<Kind> {
+    let most = |key: &str| {
+        let axis = question.plan.axes().iter().find(|axis| axis.key == key)?;
+        axis.values.last().cloned()
+    };
+    let base = &question.base.device.geometry;
+    let mut keys = Vec::new();
+    if let Some(op) = most("device.op") {
+        keys.push(("device.op", op));
+    }
+    let mut with_buffer = keys.clone();
+    if let Some(buffer) = most("drive.buffer") {
+        keys.push(("drive.buffer", buffer));
+    }
+    with_buffer.push(("drive.buffer", ENOUGH.to_string()));
+    let mut kinds = vec![
+        Kind { name: "GC at no cost".to_string(), policy: "nogc", keys: keys.clone() },
+        Kind {
+            name: "GC at no cost, reads suspend programs".to_string(),
+            policy: "nogc/limited-pes",
+            keys,
+        },
+        Kind {
+            name: format!("and a write buffer of {ENOUGH}"),
+            policy: "nogc/limited-pes",
+            keys: with_buffer.clone(),
+        },
+    ];
+    for (times, words) in [(2, "twice"), (4, "four times")] {
+        let blocks = base.blocks / times;
+        if blocks < 16 || question.plan.axes().iter().any(|axis| axis.key == "device.name") {
+            break;
+        }
+        let mut keys = with_buffer.clone();
+        keys.push(("device.geometry.ways", (base.ways * times).to_string()));
+        keys.push(("device.geometry.blocks", blocks.to_string()));
+        let name = format!("and {words} the dies, {}", dies(question) * u64::from(times));
+        kinds.push(Kind { name, policy: "nogc/limited-pes", keys });
+    }
+    kinds
+}
+
+/// Dies of the question's drive.
+pub fn dies(question: &Question) -> u64 {
+    let geometry = &question.base.device.geometry;
+    u64::from(geometry.channels) * u64::from(geometry.ways) * u64::from(geometry.dies)
+}
+
+fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunResult) -> Bound {
+    let judged: Vec<Judged> = question.goals.iter().map(|goal| goal.judge(result, None)).collect();
+    let meets = judged.iter().all(|judged| judged.meets);
+    let missed = judged.iter().position(|judged| !judged.meets);
+    let (causes, set_by) = match missed {
+        None => (Vec::new(), String::new()),
+        Some(at) => {
+            let goal = &question.goals[at];
+            let causes = causes::of(goal, result);
+            let set_by = set_by(question, goal.of, scenario, result, &causes);
+            (causes, set_by)
+        }
+    };
+    let sets = kind.keys.iter().flat_map(|(key, value)| {
+        ["--set".to_string(), super::question::shell(&format!("{key}={value}"))]
+    });
+    let policy = ["--policy".to_string(), kind.policy.to_string()];
+    let words: Vec<String> = question.command.iter().cloned().chain(policy).chain(sets).collect();
+    Bound { name: kind.name.clone(), judged, meets, causes, set_by, command: words.join(" ") }
+}
+
+/// The limit in a sentence: what the load asks for beside what the dies can do.
+fn set_by(
+    question: &Question,
+    of: Of,
+    scenario: &Scenario,
+    result: &RunResult,
+    causes: &[Share],
+) -> String {
+    if let Some(text) = write_rate(&question.load, scenario) {
+        return text;
+    }
+    let Some(attribution) = &result.attribution else { return String::new() };
+    let slowest = match of {
+        Of::Write => &attribution.slowest_writes,
+        _ => &attribution.slowest_reads,
+    };
+    let cause = causes
+        .first()
+        .map_or(String::new(), |cause| format!("{:.0} % of it is {}", cause.percent, cause.name));
+    let burst = slowest.first().map(|slow| burst(scenario, slow)).unwrap_or_default();
+    let parts: Vec<String> = [burst, cause].into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
+}
+
+/// Writes come faster than the dies can program.
+pub fn write_rate(load: &Load, scenario: &Scenario) -> Option<String> {
+    let rate = load.write_bytes_s?;
+    let flash = Flash::of(&scenario.device, false);
+    let most = flash.write_rate() * f64::from(scenario.array.members);
+    (rate > most).then(|| {
+        format!(
+            "the load writes {}/s, and the flash programs {}/s at most, at a WAF of 1: {} dies x \
+             {} / {}",
+            Bytes::new(rate as u64),
+            Bytes::new(most as u64),
+            flash.dies,
+            flash.page,
+            flash.program
+        )
+    })
+}
+
+/// The trace touches more than any point holds.
+pub fn footprint(question: &Question) -> Option<String> {
+    let touched = question.load.footprint_bytes?;
+    let user = question.base.array.user_bytes(question.base.capacity().user).get();
+    let most = question
+        .plan
+        .axes()
+        .iter()
+        .find(|axis| axis.key == "device.op")
+        .map_or(question.base.device.op, |axis| {
+            axis.values.iter().filter_map(|v| v.parse::<f64>().ok()).fold(1.0, f64::min)
+        });
+    let raw = question.base.capacity().raw.get() as f64;
+    let user = user.max((raw * (1.0 - most)) as u64);
+    (touched > user).then(|| {
+        format!(
+            "the trace touches {}, and the drive holds {} at the least over-provisioning",
+            Bytes::new(touched),
+            Bytes::new(user)
+        )
+    })
+}
+
+/// The burst in which the slowest request came.
+fn burst(scenario: &Scenario, slow: &SlowRequest) -> String {
+    let took = cell::latency(slow.latency_us);
+    let Some(trace) = scenario.workload.jobs.first().and_then(|job| job.trace.as_ref()) else {
+        return format!("the slowest came at {:.3} s and took {took}", slow.at_s);
+    };
+    let (mut span, mut count, mut bytes, mut times) = (0.0f64, 0u64, 0u64, Vec::new());
+    let once = manx_trace::TraceSpec { repeat: 1, ..trace.clone() };
+    let scale = once.rate_scale;
+    let surveyed = survey_each(&once, &mut opener(&once.file), &mut |record| {
+        let at = record.at.as_s_f64() / scale;
+        span = span.max(at);
+        if matches!(record.op, Op::Read | Op::Write) {
+            times.push((at, u64::from(record.sectors) * 512));
+        }
+    });
+    if surveyed.is_err() {
+        return format!("the slowest came at {:.3} s and took {took}", slow.at_s);
+    }
+    // Of a trace that is played several times, the time within a pass.
+    let at = if span > 0.0 && slow.at_s > span { slow.at_s % span } else { slow.at_s };
+    for (when, size) in times {
+        if when <= at && when > at - BURST_S {
+            (count, bytes) = (count + 1, bytes + size);
+        }
+    }
+    format!(
+        "the burst at {at:.3} s: {count} requests of {} together come within 10 ms, and the \
+         slowest of them takes {took}",
+        Bytes::new(bytes)
+    )
+}
+
+/// Refuses a trace that no setting can hold, unless the asker said how it is folded.
+pub fn refuse(question: &Question) -> Result<(), ConfigError> {
+    let mut overrides = question.plan.asked().overrides.iter();
+    if overrides.any(|set| set.key() == "workload.trace.remap") {
+        return Ok(());
+    }
+    match footprint(question) {
+        Some(why) => Err(ConfigError::new(format!(
+            "{why}: no policy can play it as it is; a larger drive (--set \
+             device.geometry.blocks=N), or --remap modulo to fold it"
+        ))),
+        None => Ok(()),
+    }
+}

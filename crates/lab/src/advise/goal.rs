@@ -1,0 +1,402 @@
+//! Goals, as `--slo` says them: `read.p99_99 < 2ms`, `write.p99 < 5ms`, `read.iops > 5000`.
+//!
+//! A run that is the beginning of a longer one may already be past help: more of its requests took
+//! longer than the goal than may in the whole run ([`Judged::is_lost`]). That is certain and no
+//! estimate, as a longer run begins with the same requests.
+
+use crate::table::cell;
+use manx_core::config::{ConfigError, nearest};
+use manx_core::stats::{LatencySummary, Outcome, Percentile, RunResult};
+use manx_core::units::Duration;
+use serde::Serialize;
+
+/// The names that a goal may have, and the share of the requests that may be slower (ratio).
+const LEVELS: [(&str, f64); 7] = [
+    ("p50", 0.5),
+    ("p90", 0.1),
+    ("p95", 0.05),
+    ("p99", 0.01),
+    ("p99_9", 1e-3),
+    ("p99_99", 1e-4),
+    ("p99_999", 1e-5),
+];
+
+/// Names beside the percentiles.
+const OTHERS: [&str; 4] = ["mean", "max", "iops", "waf"];
+
+/// Samples that must lie beyond a percentile, so that it is told (docs/result.md).
+const BEYOND_MIN: f64 = 10.0;
+
+/// The requests that a goal is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Of {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// The drive.
+    Drive,
+}
+
+/// Quantity of a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// A percentile of the latency, by its place in [`LEVELS`].
+    Percentile(usize),
+    /// The mean latency.
+    Mean,
+    /// The longest latency.
+    Max,
+    /// Completed requests a second.
+    Iops,
+    /// Write amplification.
+    Waf,
+}
+
+/// One goal.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Goal {
+    /// As it was said, with one space on each side of the sign.
+    pub text: String,
+    /// Whose.
+    pub of: Of,
+    /// Quantity.
+    pub measure: Measure,
+    /// The limit (microseconds for a latency).
+    pub limit: f64,
+}
+
+/// A result beside a goal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Judged {
+    /// The number (microseconds for a latency); null where there are too few requests.
+    pub value: Option<f64>,
+    /// The lower end of its 95 % interval; null where it has none.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// How much of what the goal allows is used up: below 1 it is met (ratio).
+    pub used: f64,
+    /// The goal is met.
+    pub meets: bool,
+    /// No longer run can meet it.
+    pub is_lost: bool,
+}
+
+impl Judged {
+    /// The interval reaches to both sides of the limit.
+    pub fn straddles(&self, goal: &Goal) -> bool {
+        self.low.is_some_and(|low| low < goal.limit) && self.high.is_some_and(|h| h >= goal.limit)
+    }
+}
+
+impl Goal {
+    /// Reads a goal.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let wrong = |why: String| ConfigError::new(format!("--slo '{text}': {why}"));
+        let expected = "expected QUANTITY < VALUE, such as 'read.p99_99 < 2ms'";
+        let at = text.find(['<', '>', '=']).ok_or_else(|| wrong(expected.to_string()))?;
+        let (name, rest) = (text[..at].trim(), &text[at..]);
+        let value = rest.trim_start_matches(['<', '>', '=']);
+        let sign = &rest[..rest.len() - value.len()];
+        let (value, above) = match sign {
+            "<" | "<=" => (value.trim(), false),
+            ">" | ">=" => (value.trim(), true),
+            _ => return Err(wrong(format!("`{sign}`: a goal says <, or > of iops"))),
+        };
+        if name.is_empty() || value.is_empty() {
+            return Err(wrong(expected.to_string()));
+        }
+        let (of, measure) = named(name).map_err(wrong)?;
+        if above != (measure == Measure::Iops) {
+            return Err(wrong(match above {
+                true => format!("{name} is better where it is less: a goal says `{name} < ..`"),
+                false => format!("more {name} is better: a goal says `{name} > ..`"),
+            }));
+        }
+        let limit = match measure {
+            Measure::Iops | Measure::Waf => number(value).map_err(wrong)?,
+            _ => latency(value).map_err(wrong)?,
+        };
+        let sign = if above { ">" } else { "<" };
+        Ok(Self { text: format!("{name} {sign} {value}"), of, measure, limit })
+    }
+
+    /// Reads all of them. Two goals of which one can never decide are refused.
+    pub fn parse_all(texts: &[String]) -> Result<Vec<Self>, ConfigError> {
+        if texts.is_empty() {
+            return Err(ConfigError::new(
+                "--slo is missing: what must the drive keep? For example 'read.p99_99 < 2ms'",
+            ));
+        }
+        let goals: Vec<Self> =
+            texts.iter().map(|text| Self::parse(text)).collect::<Result<_, _>>()?;
+        for (at, goal) in goals.iter().enumerate() {
+            for other in &goals[..at] {
+                if goal.of != other.of {
+                    continue;
+                }
+                if goal.measure == other.measure {
+                    return Err(ConfigError::new(format!(
+                        "--slo '{}' and '{}': both limit the same quantity; give one of them",
+                        other.text, goal.text
+                    )));
+                }
+                if let Some((weak, strong)) = implied(goal, other) {
+                    return Err(ConfigError::new(format!(
+                        "--slo '{}' can never decide: '{}' implies it; leave it out",
+                        weak.text, strong.text
+                    )));
+                }
+            }
+        }
+        Ok(goals)
+    }
+
+    /// The share of the requests that may be slower than the limit; 0 of a longest latency.
+    fn allowed(&self) -> Option<f64> {
+        match self.measure {
+            Measure::Percentile(level) => Some(LEVELS[level].1),
+            Measure::Max => Some(0.0),
+            _ => None,
+        }
+    }
+
+    /// So many requests of its kind a run must have, so that the percentile is told.
+    pub fn least(&self) -> u64 {
+        match self.measure {
+            Measure::Percentile(level) => (BEYOND_MIN / LEVELS[level].1).ceil() as u64 + 1,
+            _ => 1,
+        }
+    }
+
+    /// A number of this quantity with its unit.
+    pub fn show(&self, value: f64) -> String {
+        match self.measure {
+            Measure::Iops => format!("{value:.0}/s"),
+            Measure::Waf => format!("{value:.2}"),
+            _ => cell::latency(value),
+        }
+    }
+
+    /// True of a latency.
+    pub fn is_latency(&self) -> bool {
+        !matches!(self.measure, Measure::Iops | Measure::Waf)
+    }
+
+    /// A result of the whole run, or of its beginning: `whole` is how many requests of the goal's
+    /// kind the whole has.
+    pub fn judge(&self, result: &RunResult, whole: Option<u64>) -> Judged {
+        let summary = match self.of {
+            Of::Write => &result.write,
+            _ => &result.read,
+        };
+        let ended = matches!(result.outcome, Outcome::Completed | Outcome::Partial);
+        let judged = match self.measure {
+            Measure::Waf => self.ceiling(result.flash.waf),
+            Measure::Iops => {
+                let used = self.limit / summary.iops.max(1e-9);
+                let value = Some(summary.iops);
+                Judged { value, used, meets: summary.iops >= self.limit, ..Judged::default() }
+            }
+            Measure::Mean => self.mean(summary, whole),
+            Measure::Percentile(_) | Measure::Max => self.tail(summary, whole),
+        };
+        match ended {
+            true => judged,
+            // Requests that waited until the run was given up are in none of its numbers.
+            false => Judged { meets: false, is_lost: true, used: judged.used.max(100.0), ..judged },
+        }
+    }
+
+    fn ceiling(&self, value: Option<f64>) -> Judged {
+        let used = value.map_or(0.0, |value| value / self.limit);
+        Judged { value, used, meets: used < 1.0, ..Judged::default() }
+    }
+
+    /// The sum of all latencies only grows.
+    fn mean(&self, summary: &LatencySummary, whole: Option<u64>) -> Judged {
+        let value = summary.mean_us;
+        let used = value.map_or(0.0, |value| value / self.limit);
+        let sum = value.unwrap_or(0.0) * summary.count as f64;
+        let of_all = self.limit * whole.unwrap_or(summary.count) as f64;
+        let is_lost = summary.count > 0 && sum > of_all;
+        Judged { value, used, meets: used < 1.0, is_lost, ..Judged::default() }
+    }
+
+    fn tail(&self, summary: &LatencySummary, whole: Option<u64>) -> Judged {
+        let count = summary.count as f64;
+        // The curve is a line between its points: one request more or less.
+        let slower = summary.curve.beyond_us(self.limit).unwrap_or(0.0) * count;
+        let may = self.allowed().unwrap_or(0.0) * whole.unwrap_or(summary.count) as f64;
+        let Measure::Percentile(level) = self.measure else {
+            let value = summary.max_us;
+            let used = value.map_or(0.0, |value| value / self.limit);
+            let is_lost = used >= 1.0;
+            return Judged { value, used, meets: !is_lost, is_lost, ..Judged::default() };
+        };
+        let Percentile { us, low_us, high_us, .. } = percentile(summary, level);
+        let used = slower / (self.allowed().unwrap_or(1.0) * count).max(1e-9);
+        let is_lost = slower.floor() - 1.0 > may.floor();
+        let meets = us.map_or(used <= 1.0, |us| us < self.limit);
+        Judged { value: us, low: low_us, high: high_us, used, meets, is_lost }
+    }
+}
+
+fn percentile(summary: &LatencySummary, level: usize) -> Percentile {
+    let all = &summary.percentiles;
+    [all.p50, all.p90, all.p95, all.p99, all.p99_9, all.p99_99, all.p99_999][level]
+}
+
+fn named(name: &str) -> Result<(Of, Measure), String> {
+    let (of, bare) = match name.split_once('.') {
+        Some(("read", bare)) => (Of::Read, bare),
+        Some(("write", bare)) => (Of::Write, bare),
+        _ => (Of::Read, name),
+    };
+    let bare = bare.replace('.', "_");
+    let measure = match bare.as_str() {
+        "mean" => Measure::Mean,
+        "max" => Measure::Max,
+        "iops" => Measure::Iops,
+        "waf" if !name.contains('.') => return Ok((Of::Drive, Measure::Waf)),
+        bare => match LEVELS.iter().position(|(level, _)| *level == bare) {
+            Some(level) => Measure::Percentile(level),
+            None => {
+                let all = || LEVELS.iter().map(|(level, _)| *level).chain(OTHERS);
+                let near = nearest(bare, all());
+                let hint = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+                let all: Vec<_> = all().collect();
+                return Err(format!(
+                    "`{name}` is no quantity of a goal: {hint}it is one of {}, with `read.` or \
+                     `write.` before it (`waf` alone)",
+                    all.join(", ")
+                ));
+            }
+        },
+    };
+    Ok((of, measure))
+}
+
+fn number(value: &str) -> Result<f64, String> {
+    let number = value.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("`{value}`: expected a number above 0"))
+}
+
+fn latency(value: &str) -> Result<f64, String> {
+    let time: Duration = value.parse().map_err(|error| format!("`{value}`: {error}"))?;
+    match time.is_zero() {
+        true => Err(format!("`{value}`: expected a time above 0")),
+        false => Ok(time.as_us_f64()),
+    }
+}
+
+/// Of two goals for the same requests, the one that the other implies, and that one.
+fn implied<'a>(one: &'a Goal, other: &'a Goal) -> Option<(&'a Goal, &'a Goal)> {
+    let rank = |goal: &Goal| match goal.measure {
+        Measure::Percentile(level) => Some(level),
+        Measure::Max => Some(LEVELS.len()),
+        _ => None,
+    };
+    let (low, high) = match (rank(one)?, rank(other)?) {
+        (one_rank, other_rank) if one_rank < other_rank => (one, other),
+        _ => (other, one),
+    };
+    (high.limit <= low.limit).then_some((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manx_core::stats::OpStats;
+
+    fn all(texts: &[&str]) -> Result<Vec<Goal>, String> {
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_string()).collect();
+        Goal::parse_all(&texts).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_goal_is_a_quantity_a_sign_and_a_limit() {
+        let goal = Goal::parse("read.p99.99<2ms").unwrap();
+        assert_eq!((goal.of, goal.measure, goal.limit), (Of::Read, Measure::Percentile(5), 2000.0));
+        assert_eq!(goal.text, "read.p99.99 < 2ms");
+        assert_eq!(goal.least(), 100_001);
+        let goal = Goal::parse("write.p99 <= 500us").unwrap();
+        assert_eq!((goal.of, goal.limit), (Of::Write, 500.0));
+        assert_eq!(Goal::parse("p99_9 < 1s").unwrap().of, Of::Read);
+        assert_eq!(Goal::parse("read.iops > 5000").unwrap().limit, 5000.0);
+        assert_eq!(Goal::parse("waf < 2.5").unwrap().of, Of::Drive);
+    }
+
+    #[test]
+    fn wrong_and_contradictory_goals_are_refused_with_one_reason_each() {
+        let cases: [(&[&str], &str); 15] = [
+            (&[], "--slo is missing"),
+            (&[""], "expected QUANTITY < VALUE"),
+            (&["read.p99"], "expected QUANTITY < VALUE"),
+            (&["read.p99 <"], "expected QUANTITY < VALUE"),
+            (&["< 2ms"], "expected QUANTITY < VALUE"),
+            (&["read.p99 == 2ms"], "`==`: a goal says <"),
+            (&["read.p98 < 2ms"], "did you mean `p95`?"),
+            (&["trim.p99 < 2ms"], "is no quantity of a goal"),
+            (&["read.p99 < 2"], "`2`: "),
+            (&["read.p99 < 0ms"], "a time above 0"),
+            (&["read.p99 > 2ms"], "is better where it is less"),
+            (&["read.iops < 100"], "is better: a goal says `read.iops > ..`"),
+            (&["waf < minus"], "a number above 0"),
+            (&["read.p99 < 2ms", "p99 < 3ms"], "both limit the same quantity"),
+            (&["read.p99 < 5ms", "read.p99_9 < 2ms"], "can never decide"),
+        ];
+        for (texts, reason) in cases {
+            let error = all(texts).expect_err("it is refused");
+            assert!(error.contains(reason), "{texts:?}: {error}");
+            assert_eq!(error.matches("--slo").count(), 1, "{error}");
+        }
+        assert!(all(&["read.p99 < 1ms", "read.p99_9 < 2ms", "write.p99 < 5ms"]).is_ok());
+        assert!(all(&["read.max < 1ms", "read.p99 < 1ms"]).is_err());
+    }
+
+    fn reads(fast: u64, slow: u64) -> RunResult {
+        let mut stats = OpStats::default();
+        (0..fast).for_each(|_| stats.record(Duration::from_us(100), 4096));
+        (0..slow).for_each(|_| stats.record(Duration::from_us(5000), 4096));
+        RunResult { read: stats.summary(Duration::from_s(1)), ..RunResult::default() }
+    }
+
+    #[test]
+    fn a_beginning_is_lost_when_more_are_slow_than_may_be_in_the_whole_run() {
+        let goal = Goal::parse("p99_9 < 2ms").unwrap();
+        // 100 of 100,000 may be slower.
+        let whole = Some(100_000);
+        assert!(!goal.judge(&reads(900, 90), whole).is_lost);
+        assert!(!goal.judge(&reads(900, 100), whole).is_lost);
+        let lost = goal.judge(&reads(900, 103), whole);
+        assert!(lost.is_lost && !lost.meets);
+        // The whole run itself: the percentile says it.
+        let met = goal.judge(&reads(99_950, 50), None);
+        assert!(met.meets && !met.is_lost && (met.used - 0.5).abs() < 0.05, "{met:?}");
+        let missed = goal.judge(&reads(99_000, 1000), None);
+        assert!(!missed.meets && missed.is_lost && missed.used > 9.0, "{missed:?}");
+        assert_eq!(missed.value, Some(5000.0));
+    }
+
+    #[test]
+    fn a_starved_run_meets_no_goal() {
+        let goal = Goal::parse("p99_9 < 2ms").unwrap();
+        let starved = RunResult { outcome: Outcome::Starved, ..reads(100_000, 0) };
+        let judged = goal.judge(&starved, None);
+        assert!(judged.is_lost && !judged.meets);
+    }
+
+    #[test]
+    fn a_mean_is_lost_when_the_sum_is_spent() {
+        let goal = Goal::parse("read.mean < 1ms").unwrap();
+        // 100 x 5 ms = 500 ms; 1000 requests may take 1 s, 400 requests 400 ms.
+        assert!(!goal.judge(&reads(0, 100), Some(1000)).is_lost);
+        assert!(goal.judge(&reads(0, 100), Some(400)).is_lost);
+        let max = Goal::parse("read.max < 1ms").unwrap();
+        assert!(max.judge(&reads(10, 1), Some(1000)).is_lost);
+    }
+}

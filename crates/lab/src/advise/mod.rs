@@ -1,0 +1,20 @@
+//! Advice: which drive and which settings keep the goals, at what cost.
+//!
+//! Reading order: [`goal`] is what must be kept, [`question`] what is asked and of which drives,
+//! [`cost`] what they cost. [`bounds`] says what is possible at all, [`search`] finds the cheapest
+//! setting by way of [`shots`], [`causes`] says what broke the others. [`answer`] puts it
+//! together; [`show`] prints it, [`page`] is its page.
+//!
+//! The answer is a function of the question: the same bytes for any number of threads and however
+//! often it was interrupted.
+
+pub mod answer;
+pub mod bounds;
+pub mod causes;
+pub mod cost;
+pub mod goal;
+pub mod page;
+pub mod question;
+pub mod search;
+pub mod shots;
+pub mod show;

@@ -1,0 +1,270 @@
+//! The answer in words for a terminal, and as one JSON document.
+
+use super::answer::{Answer, Broken, Line, Setting};
+use super::bounds::Bound;
+use super::causes::Share;
+use super::goal::{Goal, Judged};
+use super::question::Minimise;
+use crate::json::indented;
+use crate::table::cell;
+use manx_core::units::Bytes;
+use std::fmt::Write;
+
+/// Everything for a person.
+pub fn text(answer: &Answer) -> String {
+    let mut text = head(answer);
+    let _ = writeln!(text, "\nWhat is possible at all");
+    for bound in &answer.bounds {
+        let _ = writeln!(text, "  {}", bound_line(answer, bound));
+    }
+    text.push('\n');
+    match (&answer.recommendation, &answer.impossible) {
+        (Some(line), _) => text += &recommended(answer, line),
+        (None, Some(why)) => {
+            let _ = writeln!(text, "Nothing keeps the goals: {why}.");
+        }
+        (None, None) => {}
+    }
+    if !answer.front.is_empty() {
+        let _ = writeln!(text, "\n{}", front_title(answer));
+        text += &front_table(answer);
+    }
+    if !answer.broken.is_empty() {
+        let _ = writeln!(text, "\nWhat broke the others: the best try of each policy");
+        for broken in &answer.broken {
+            let _ = writeln!(text, "  {}", broken_line(broken));
+        }
+    }
+    text += &tail(answer);
+    text
+}
+
+/// One document. Ends in a newline.
+pub fn document(answer: &Answer) -> String {
+    // Numbers, text and lists, none of which serde_json can refuse.
+    indented(&serde_json::to_value(answer).expect("plain data"))
+}
+
+fn head(answer: &Answer) -> String {
+    let load = &answer.load;
+    let share = 100.0 * load.reads as f64 / (load.reads + load.writes).max(1) as f64;
+    let mut text = format!(
+        "load    {}: {} requests, {share:.0} % reads",
+        load.name,
+        cell::count(load.requests)
+    );
+    if let Some(rate) = load.rate_per_s {
+        let _ = write!(text, ", {}/s", cell::rate(rate));
+    }
+    if let Some(rate) = load.write_bytes_s {
+        let _ = write!(text, ", {:.2} MB/s written", rate / 1e6);
+    }
+    if let Some(bytes) = load.footprint_bytes {
+        let _ = write!(text, ", {} touched", size(bytes));
+    }
+    if let Some(idc) = load.idc_10ms {
+        let _ = write!(text, ", IDC {} in 10 ms", cell::three_digits(idc));
+    }
+    let _ = writeln!(text, "\ndrive   {}", answer.drive);
+    let goals: Vec<&str> = answer.goals.iter().map(|goal| goal.text.as_str()).collect();
+    let _ = writeln!(text, "goals   {}; least {}", goals.join(", "), price_words(answer));
+    text
+}
+
+/// A size with three digits: 8.59 GB.
+fn size(bytes: u64) -> String {
+    let value = bytes as f64;
+    match value {
+        value if value >= 1e12 => format!("{:.2} TB", value / 1e12),
+        value if value >= 1e9 => format!("{:.2} GB", value / 1e9),
+        value if value >= 1e6 => format!("{:.1} MB", value / 1e6),
+        _ => Bytes::new(bytes).to_string(),
+    }
+}
+
+/// What is to be small, in words.
+pub fn price_words(answer: &Answer) -> String {
+    match answer.minimise {
+        Minimise::Cost => format!("money for a usable TB in {} years", answer.years),
+        Minimise::Op => "over-provisioning (% of user)".to_string(),
+        Minimise::Waf => "WAF".to_string(),
+        Minimise::Power => "watts for a usable TB".to_string(),
+        Minimise::Drives => "drives".to_string(),
+    }
+}
+
+/// The quantity that is to be small, with its unit.
+pub fn price(answer: &Answer, value: f64) -> String {
+    match answer.minimise {
+        Minimise::Cost => format!("{value:.2}"),
+        Minimise::Op => format!("{value:.1} %"),
+        Minimise::Waf | Minimise::Power => format!("{value:.2}"),
+        Minimise::Drives => format!("{value:.0}"),
+    }
+}
+
+/// "read.p99_99 1.72ms (1.60ms to 1.95ms)".
+pub fn judged(goal: &Goal, judged: &Judged) -> String {
+    let name = goal.text.split([' ', '<', '>']).next().unwrap_or_default();
+    let value = match judged.value {
+        Some(value) => goal.show(value),
+        None => format!("{:.0} % of what it allows", 100.0 * judged.used),
+    };
+    match (judged.low, judged.high) {
+        (Some(low), Some(high)) => {
+            format!("{name} {value} (95 %: {} to {})", goal.show(low), goal.show(high))
+        }
+        _ => format!("{name} {value}"),
+    }
+}
+
+fn bound_line(answer: &Answer, bound: &Bound) -> String {
+    let goals = answer.goals.iter().zip(&bound.judged).map(|(goal, it)| judged(goal, it));
+    let goals: Vec<String> = goals.collect();
+    let verdict = if bound.meets { "keeps the goals" } else { "misses" };
+    let set_by = match bound.set_by.as_str() {
+        "" => String::new(),
+        text => format!(": {text}"),
+    };
+    format!("{}: {}: {verdict}{set_by}", bound.name, goals.join(", "))
+}
+
+/// "base, device.op 0.15, drive.buffer 4MiB".
+pub fn name(line: &Line) -> String {
+    let keys = line.settings.iter().map(|Setting { key, value }| format!("{key} {value}"));
+    [line.policy.clone()].into_iter().chain(keys).collect::<Vec<_>>().join(", ")
+}
+
+fn recommended(answer: &Answer, line: &Line) -> String {
+    let mut text = format!("Recommended: {}\n", name(line));
+    for ((goal, it), margin) in answer.goals.iter().zip(&line.judged).zip(&line.margin_percent) {
+        let left = margin.map_or(String::new(), |left| format!(", {left:.1} % of it left"));
+        let _ = writeln!(text, "  {}{left}", judged(goal, it));
+    }
+    for (at, goal) in answer.goals.iter().enumerate().filter(|_| !line.seeds.is_empty()) {
+        let seeds = line.seeds.iter().map(|seed| &seed[at]);
+        let met =
+            seeds.clone().filter(|seed| seed.meets).count() + usize::from(line.judged[at].meets);
+        let values: Vec<String> = seeds.filter_map(|seed| Some(goal.show(seed.value?))).collect();
+        let _ = writeln!(
+            text,
+            "  the interval reaches to both sides of {}: {} further seeds have {}; {met} of {} \
+             keep it",
+            goal.text,
+            line.seeds.len(),
+            values.join(", "),
+            line.seeds.len() + 1
+        );
+    }
+    let cost = &line.cost;
+    let _ = writeln!(
+        text,
+        "  {:.2} for a usable TB in {} years: flash {:.2}, DRAM {:.2}, capacitors {:.2}, drive \
+         {:.2}, electricity {:.2}",
+        cost.total,
+        answer.years,
+        cost.flash,
+        cost.dram,
+        cost.capacitor,
+        cost.drives,
+        cost.electricity
+    );
+    let parts = [
+        line.op_percent.map(|op| format!("OP {op:.1} % of user")),
+        line.waf.map(|waf| format!("WAF {waf:.2}")),
+        cost.drive_writes_a_day.map(|dwpd| format!("{dwpd:.3} drive writes a day")),
+        cost.wear_percent_a_year.map(|wear| format!("{wear:.2} % of the P/E cycles a year")),
+        Some(format!("{:.2} W a usable TB", cost.watts)),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let _ = writeln!(text, "  {}\n  $ {}", parts.join(", "), line.command);
+    text
+}
+
+fn front_title(answer: &Answer) -> String {
+    format!("What each step costs: the front of {} against the goals", price_words(answer))
+}
+
+fn front_table(answer: &Answer) -> String {
+    let best = answer.recommendation.as_ref().map(|line| line.price);
+    let mut rows = vec![vec![
+        "least".to_string(),
+        "step".to_string(),
+        "keeps".to_string(),
+        "policy and keys".to_string(),
+    ]];
+    rows[0].extend(answer.goals.iter().map(|goal| goal.text.clone()));
+    for line in &answer.front {
+        let step = match best {
+            Some(best) if line.price == best => "=".to_string(),
+            Some(best) => format!("{:+.2}", line.price - best),
+            None => "-".to_string(),
+        };
+        let keeps = if line.meets { "yes" } else { "no" };
+        let mut row = vec![price(answer, line.price), step, keeps.to_string(), name(line)];
+        row.extend(answer.goals.iter().zip(&line.judged).map(|(goal, it)| {
+            it.value.map_or(format!("{:.2} x", it.used), |value| goal.show(value))
+        }));
+        rows.push(row);
+    }
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(at, (cell, width))| match at {
+                2 | 3 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            })
+            .collect();
+        let _ = writeln!(text, "  {}", cells.join("  ").trim_end());
+    }
+    for line in answer.front.iter().filter(|line| Some(line.price) != best || !line.meets) {
+        let _ = writeln!(text, "  $ {}", line.command);
+    }
+    text
+}
+
+/// "base, device.op 0.4, ..: 12 times what read.p99_9 < 2ms allows: 93 % waiting behind GC copies".
+fn broken_line(broken: &Broken) -> String {
+    format!(
+        "{}: {} times what {} allows, after {} requests: {}",
+        name(&broken.line),
+        cell::three_digits(broken.line.used),
+        broken.goal,
+        cell::count(broken.requests),
+        shares(&broken.causes)
+    )
+}
+
+/// "93 % waiting behind GC copies, 4 % its own work".
+pub fn shares(shares: &[Share]) -> String {
+    let told = shares.iter().take(3).map(|share| format!("{:.0} % {}", share.percent, share.name));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn tail(answer: &Answer) -> String {
+    let effort = &answer.effort;
+    let mut text = format!(
+        "\n{} of {} settings played in {} runs, {} requests ({:.1} % of a whole grid); {} presumed \
+         to miss, as the same policy misses with more of everything\n",
+        effort.played,
+        effort.settings,
+        effort.runs,
+        cell::count(effort.requests),
+        effort.percent_of_grid,
+        effort.presumed
+    );
+    let keys = answer.costs.iter().map(|key| format!("{} {}", key.key, key.value));
+    let keys: Vec<String> = keys.collect();
+    let _ =
+        writeln!(text, "cost model (--cost KEY=VALUE; sources with --json): {}", keys.join(", "));
+    for remark in &answer.remarks {
+        let _ = writeln!(text, "note: {remark}");
+    }
+    text
+}

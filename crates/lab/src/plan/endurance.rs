@@ -1,0 +1,122 @@
+//! Endurance: how many years a drive lasts, and how many drive writes a day it bears.
+
+use super::sheet::Sheet;
+use crate::compare::{Options, compare};
+use crate::load::Request;
+use crate::run::RunError;
+use manx_core::config::{ConfigError, Override};
+use manx_core::flash::Layout;
+
+const DAYS: f64 = 365.25;
+
+/// The question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Endurance {
+    /// `--op`: share of raw.
+    pub op: f64,
+    /// `--waf`.
+    pub waf: f64,
+    /// `--cycles`: rated P/E cycles.
+    pub cycles: f64,
+    /// `--dwpd`: drive writes a day of the load.
+    pub dwpd: f64,
+    /// `--years`: service.
+    pub years: f64,
+}
+
+impl Endurance {
+    /// The sheet.
+    pub fn sheet(&self) -> Result<Sheet, ConfigError> {
+        let Self { op, waf, cycles, dwpd, years } = *self;
+        let refuse = |option: &str, value: f64, allowed: &str| {
+            Err(ConfigError::new(format!("{option} {value}: {allowed}")))
+        };
+        if !(0.0..0.9).contains(&op) {
+            return refuse("--op", op, "a share of raw from 0 to below 0.9");
+        }
+        for (option, value) in
+            [("--waf", waf), ("--cycles", cycles), ("--dwpd", dwpd), ("--years", years)]
+        {
+            if !(value > 0.0 && value.is_finite()) {
+                return refuse(option, value, "a number above 0");
+            }
+        }
+        let mut sheet = Sheet {
+            plan: "endurance",
+            title: "Endurance: P/E cycles against writes of the host",
+            formula: "years = N_pe / ((1 - op) WAF DWPD 365.25), DWPD = N_pe / ((1 - op) WAF years \
+                      365.25)\n(JEDEC JESD218: TBW is what the host may write; a full drive write \
+                      programs its user capacity times WAF)",
+            ..Sheet::default()
+        };
+        sheet.symbol("N_pe", cycles, "cycles", "rated P/E cycles", "--cycles");
+        sheet.symbol("op", op, "", "spare share of raw", "--op");
+        sheet.symbol("WAF", waf, "", "write amplification", "--waf");
+        sheet.symbol("DWPD", dwpd, "", "drive writes a day of the load", "--dwpd");
+        sheet.symbol("years", years, "", "years of service", "--years");
+        let a_write = (1.0 - op) * waf;
+        sheet.answer("years until the cycles are used", Some(self.lasts()), "years");
+        sheet.answer("DWPD that the service bears", Some(cycles / (a_write * years * DAYS)), "");
+        sheet.answer("TBW for each TB of user capacity", Some(cycles / a_write), "TB");
+        sheet.answer("cycles used a year", Some(a_write * dwpd * DAYS), "cycles");
+        sheet.answer("cycles used by one drive write", Some(a_write), "cycles");
+        sheet.notes.push(
+            "Wear levelling is taken as perfect: wear.erases_max over erases_mean of a run says \
+             how far it is not. Retention and read disturb take cycles of their own."
+                .to_string(),
+        );
+        Ok(sheet)
+    }
+
+    fn lasts(&self) -> f64 {
+        self.cycles / ((1.0 - self.op) * self.waf * self.dwpd * DAYS)
+    }
+
+    /// A run of random writes: the erases that one drive write takes, with the run's own WAF.
+    pub fn check(&self, sheet: &mut Sheet, options: &Options<'_>) -> Result<(), RunError> {
+        let sets = [
+            ("device.op", self.op.to_string()),
+            ("workload.read_percent", "0.0".to_string()),
+            ("workload.rate", "1000.0".to_string()),
+            ("workload.requests", "200000".to_string()),
+        ];
+        let sets = sets.map(|(key, value)| Override::new(key, value, "--check")).to_vec();
+        let scenario = Request::read("quick", sets)?.under("preemptive")?;
+        let layout = Layout::new(&scenario.device);
+        let runs = vec![("preemptive".to_string(), scenario)];
+        let result = compare(&runs, options)?.remove(0).result;
+        let units = f64::from(layout.units_per_row) * f64::from(layout.rows);
+        let blocks = result.capacity.raw_bytes as f64 / f64::from(layout.unit_bytes) / units;
+        let written = result.flash.host_pages_written as f64 * f64::from(layout.unit_bytes);
+        let drive_writes = written / result.capacity.user_bytes as f64;
+        let cycles = result.flash.erases as f64 / blocks / drive_writes.max(1e-9);
+        // The run has a WAF of its own: what it says is the cycles for each unit of that.
+        let waf = result.flash.waf.unwrap_or(1.0);
+        if let Some(last) = sheet.answers.last_mut() {
+            last.checked = Some(cycles / waf * self.waf);
+        }
+        sheet.notes.push(format!(
+            "--check: {} erases of {blocks:.0} blocks for {drive_writes:.2} drive writes at a WAF \
+             of {waf:.3}",
+            result.flash.erases
+        ));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_sheet_s_drive_lasts_as_long_as_it_says() {
+        // 3000 cycles, 1 DWPD, WAF 1.6 on a drive of 12.6 %: 5.87 years.
+        let asked = Endurance { op: 0.126, waf: 1.6, cycles: 3000.0, dwpd: 1.0, years: 5.0 };
+        let sheet = asked.sheet().unwrap();
+        let years = 3000.0 / (0.874 * 1.6 * 365.25);
+        assert!((sheet.answers[0].value.unwrap() - years).abs() < 1e-9);
+        assert!((sheet.answers[1].value.unwrap() - years / 5.0).abs() < 1e-9);
+        let error = Endurance { waf: 0.0, ..asked }.sheet().unwrap_err().to_string();
+        assert_eq!(error, "--waf 0: a number above 0");
+    }
+}

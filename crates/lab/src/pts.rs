@@ -1,0 +1,182 @@
+//! Steady state as SNIA's Solid State Storage Performance Test Specification has it (PTS 2.0.2,
+//! section 2.1.24): of the last five rounds of a run the tracked numbers spread over at most 20 %
+//! of their mean, and the straight line fitted to them rises or falls by at most 10 % of it.
+//!
+//! A round here is an equal part of the measured time. What is tracked is the number of writes that
+//! completed, or, where the host sets their rate (open loop), their mean latency, which is what can
+//! change then; reads where nothing was written.
+
+use manx_core::stats::{RunResult, SliceTimes};
+
+/// Rounds of the window.
+pub const WINDOW: usize = 5;
+
+/// The most rounds of the specification.
+pub const ROUNDS_MAX: usize = 25;
+
+/// Spread, and excursion of the fitted line, over the mean (percent).
+const RANGE_PERCENT: f64 = 20.0;
+const SLOPE_PERCENT: f64 = 10.0;
+
+/// The judgement of five rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// The mean of the tracked number.
+    pub mean: f64,
+    /// Largest less smallest, over the mean (percent).
+    pub range_percent: f64,
+    /// Rise of the fitted line from the first round to the last, over the mean (percent).
+    pub slope_percent: f64,
+}
+
+impl Window {
+    /// Of five numbers; `None` where their mean is nothing.
+    pub fn of(rounds: &[f64]) -> Option<Self> {
+        let count = rounds.len() as f64;
+        let mean = rounds.iter().sum::<f64>() / count;
+        if mean <= 0.0 || rounds.len() < WINDOW {
+            return None;
+        }
+        let most = rounds.iter().copied().fold(f64::MIN, f64::max);
+        let least = rounds.iter().copied().fold(f64::MAX, f64::min);
+        let middle = (count - 1.0) / 2.0;
+        let (mut top, mut bottom) = (0.0, 0.0);
+        for (at, value) in rounds.iter().enumerate() {
+            let x = at as f64 - middle;
+            top += x * (value - mean);
+            bottom += x * x;
+        }
+        let rise = top / bottom * (count - 1.0);
+        let percent = |value: f64| 100.0 * value / mean;
+        Some(Self { mean, range_percent: percent(most - least), slope_percent: percent(rise) })
+    }
+
+    /// Both criteria hold.
+    pub fn is_steady(&self) -> bool {
+        self.range_percent <= RANGE_PERCENT && self.slope_percent.abs() <= SLOPE_PERCENT
+    }
+}
+
+/// A run by the specification, in a line.
+pub fn line(result: &RunResult, open_loop: bool) -> String {
+    let policy = &result.policy;
+    let Some(over) = &result.over_time else {
+        return format!("PTS {policy}: nothing was counted");
+    };
+    let (times, kind) = match over.write.count.iter().any(|count| *count > 0) {
+        true => (&over.write, "writes"),
+        false => (&over.read, "reads"),
+    };
+    let (rounds, what) = match open_loop {
+        true => (latencies(times), "mean latency"),
+        false => (counts(times), "rate"),
+    };
+    if rounds.len() < WINDOW {
+        return format!(
+            "PTS {policy}: {} rounds are no window of {WINDOW}: a longer run",
+            rounds.len()
+        );
+    }
+    let windows: Vec<Option<Window>> = rounds.windows(WINDOW).map(Window::of).collect();
+    let steady = |window: &Option<Window>| window.is_some_and(|window| window.is_steady());
+    let first = windows.iter().position(steady);
+    let Some(last) = windows.last().copied().flatten() else {
+        return format!("PTS {policy}: nothing was counted in the last {WINDOW} rounds");
+    };
+    let told = format!(
+        "{what} of {kind}, rounds {} to {}: range {:.1} % (at most {RANGE_PERCENT}), slope {:+.1} % \
+         (at most {SLOPE_PERCENT})",
+        rounds.len() + 1 - WINDOW,
+        rounds.len(),
+        last.range_percent,
+        last.slope_percent
+    );
+    match (last.is_steady(), first) {
+        (true, Some(first)) => {
+            format!("PTS {policy}: steady (first from round {} on): {told}", first + 1)
+        }
+        _ => format!("PTS {policy}: NOT steady: {told}"),
+    }
+}
+
+/// Slices in as many equal rounds as there may be; what is over at the end is left out.
+fn grouped(slices: usize) -> (usize, usize) {
+    let size = slices.div_ceil(ROUNDS_MAX).max(1);
+    (size, slices / size)
+}
+
+fn counts(times: &SliceTimes) -> Vec<f64> {
+    // The last slice may be cut short.
+    let whole = times.count.len().saturating_sub(1);
+    let (size, rounds) = grouped(whole);
+    let sum = |slices: &[u64]| slices.iter().sum::<u64>() as f64;
+    times.count.chunks(size).take(rounds).map(sum).collect()
+}
+
+fn latencies(times: &SliceTimes) -> Vec<f64> {
+    let whole = times.count.len().saturating_sub(1);
+    let (size, rounds) = grouped(whole);
+    let mean = |at: usize| {
+        let (from, to) = (at * size, (at + 1) * size);
+        let pairs = times.count[from..to].iter().zip(&times.mean_us[from..to]);
+        let (count, sum) = pairs.fold((0.0, 0.0), |(count, sum), (n, us)| {
+            (count + *n as f64, sum + *n as f64 * us.unwrap_or(0.0))
+        });
+        if count > 0.0 { sum / count } else { 0.0 }
+    };
+    (0..rounds).map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manx_core::stats::OverTimeReport;
+
+    #[test]
+    fn the_window_is_what_a_hand_calculation_says() {
+        // 100, 104, 98, 102, 96: mean 100, range 8; the line falls by 1 a round (sum of x y is
+        // -2 x 100 - 104 + 102 + 2 x 96 = -10, of x x 10), 4 over the window.
+        let window = Window::of(&[100.0, 104.0, 98.0, 102.0, 96.0]).unwrap();
+        assert_eq!((window.mean, window.range_percent, window.slope_percent), (100.0, 8.0, -4.0));
+        assert!(window.is_steady());
+        // 80, 90, 100, 110, 120: range 40 %, slope 40 %.
+        let window = Window::of(&[80.0, 90.0, 100.0, 110.0, 120.0]).unwrap();
+        assert_eq!((window.range_percent, window.slope_percent), (40.0, 40.0));
+        assert!(!window.is_steady());
+        // Within the range, and still rising: 95, 97.5, 100, 102.5, 105: 10 %, 10 %: both hold.
+        assert!(Window::of(&[95.0, 97.5, 100.0, 102.5, 105.0]).unwrap().is_steady());
+        assert!(!Window::of(&[94.0, 97.0, 100.0, 103.0, 106.0]).unwrap().is_steady());
+        assert_eq!(Window::of(&[0.0; 5]), None);
+        assert_eq!(Window::of(&[1.0; 4]), None);
+    }
+
+    fn result(counts: &[u64], means: &[f64]) -> RunResult {
+        let write = SliceTimes {
+            count: counts.to_vec(),
+            mean_us: means.iter().map(|us| Some(*us)).collect(),
+            ..SliceTimes::default()
+        };
+        let over_time = Some(OverTimeReport { write, ..OverTimeReport::default() });
+        RunResult { policy: "base".to_string(), over_time, ..RunResult::default() }
+    }
+
+    #[test]
+    fn a_drive_that_is_not_steady_is_told_so() {
+        // The last slice is cut short, and counts for nothing.
+        let falling: Vec<u64> = (0..25).map(|n| 1000 - 30 * n).chain([1]).collect();
+        let line_of = |counts: &[u64]| line(&result(counts, &vec![10.0; counts.len()]), false);
+        let told = line_of(&falling);
+        assert!(
+            told.starts_with("PTS base: NOT steady: rate of writes, rounds 21 to 25"),
+            "{told}"
+        );
+        let settles: Vec<u64> =
+            (0..60).map(|n| if n < 20 { 1000 - 20 * n } else { 600 + n % 2 }).chain([1]).collect();
+        let told = line_of(&settles);
+        assert!(told.starts_with("PTS base: steady (first from round "), "{told}");
+        assert!(line_of(&[5, 5, 5]).contains("2 rounds are no window"));
+        let open = line(&result(&[100; 26], &[10.0; 26]), true);
+        assert!(open.contains("steady") && open.contains("mean latency of writes"), "{open}");
+        assert!(line(&RunResult::default(), false).contains("nothing was counted"));
+    }
+}
