@@ -29,7 +29,6 @@ pub use linux::{Defect, LinuxArgs};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
 pub use serve::{CtlArgs, CtlOrder, Protocol, ServeArgs, StoreCommand};
-pub use serve::{Protocol, ServeArgs, StoreCommand};
 pub use sheets::SheetArgs;
 pub use sweep::SweepArgs;
 pub use timeline::TimelineArgs;

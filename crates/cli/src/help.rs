@@ -7,7 +7,10 @@ use std::fmt::Write;
 
 /// The commands by what they are for.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Run", &["compare", "run", "advise", "sweep", "lab", "act", "torture", "serve", "ctl", "linux"]),
+    (
+        "Run",
+        &["compare", "run", "advise", "sweep", "lab", "act", "torture", "serve", "ctl", "linux"],
+    ),
     ("Read the results", &["explain", "why", "plot"]),
     (
         "Look up and prepare",

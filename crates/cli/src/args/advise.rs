@@ -1,10 +1,10 @@
 //! `manx advise`.
 
-use super::trace::{said, trace_overrides};
-use super::{KeyArgs, TraceReadingArgs, TraceReplayArgs, quoted};
+use super::{KeyArgs, TraceReadingArgs, TraceReplayArgs};
 use clap::{Args as ClapArgs, ValueEnum, value_parser};
 use manx_core::config::{ConfigError, scenario_names};
 use manx_lab::advise::question::{Asked, Minimise};
+use manx_lab::ask::{quoted, said, trace_overrides};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:

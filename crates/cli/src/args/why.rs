@@ -1,9 +1,9 @@
 //! `manx why`.
 
-use super::trace::{said, trace_overrides};
-use super::{KeyArgs, TraceReadingArgs, TraceReplayArgs, quoted};
+use super::{KeyArgs, TraceReadingArgs, TraceReplayArgs};
 use clap::{Args as ClapArgs, value_parser};
 use manx_core::config::{ConfigError, Override};
+use manx_lab::ask::{quoted, said, trace_overrides};
 
 const EXAMPLES: &str = "Examples:
   manx why traces/pgbench.csv.zst

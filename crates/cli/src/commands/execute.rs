@@ -13,7 +13,7 @@ use crate::signals::{self, STOP};
 use console::Term;
 use manx_core::config::{ConfigError, Scenario};
 use manx_core::host::Arrival;
-use manx_core::stats::{ActReport, ActRules, Outcome, RunResult, RunSet};
+use manx_core::stats::{ActReport, ActRules, Outcome, RunSet};
 use manx_lab::about;
 use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare, defect};

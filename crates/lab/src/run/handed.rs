@@ -114,7 +114,7 @@ impl Run<'_> {
         play: &mut dyn FnMut(Handed) -> Result<Back, RunError>,
     ) -> Result<Option<Finished>, RunError> {
         let (beside, runs) = &self.beside;
-        let mut files = Files::create(beside, self.policy, *runs, self.scenario)?;
+        let mut files = Files::create(beside, (self.number, self.policy), *runs, self.scenario)?;
         let mut preparation = Preparation { cpu_s: 0.0, from_cache: true, trouble: None };
         let (mut about, mut is_whole) = (About { settled: true, ..About::default() }, true);
         let mut taken = |prepared: &Prepared| {

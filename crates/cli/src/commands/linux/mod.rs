@@ -4,7 +4,7 @@ mod cuts;
 
 use super::progress::Bar;
 use super::{Failure, outputs, report, requests_file};
-use crate::args::{Defect, LinuxArgs, quoted};
+use crate::args::{Defect, LinuxArgs};
 use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
@@ -13,6 +13,7 @@ use manx_core::drive::Storage;
 use manx_core::host::Driver;
 use manx_core::stats::{Outcome, RunSet, VerifyReport};
 use manx_core::units::{Duration, Instant};
+use manx_lab::ask::quoted;
 use manx_lab::cache::Cache;
 use manx_lab::load::Request;
 use manx_lab::memory::timeline_refusal;
@@ -65,6 +66,7 @@ pub fn run(args: &LinuxArgs, screen: &Screen) -> Result<(), Failure> {
                 .as_deref()
                 .zip(args.timeline.request().map(|(_, spec)| spec)),
             requests: args.record.as_deref().map(|file| (file, requests_file::make as MakeSink)),
+            watcher: None,
         },
         stop: &STOP,
         observer: &observer,
