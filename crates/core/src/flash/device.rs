@@ -76,6 +76,7 @@ pub struct Features {
     /// at a time).
     pub independent_planes: bool,
     /// The order in which the pages of a block are programmed.
+    #[serde(skip_serializing_if = "PageOrder::is_word_line")]
     pub page_order: PageOrder,
 }
 
@@ -90,6 +91,12 @@ pub enum PageOrder {
     /// page of the next word line (Park et al., JSSC 2008): L0, L1 U0, L2 U1, .. with two types,
     /// L0, L1 M0, L2 M1 U0, .. with three.
     Paired,
+}
+
+impl PageOrder {
+    fn is_word_line(&self) -> bool {
+        *self == Self::WordLine
+    }
 }
 
 impl Default for Features {

@@ -101,7 +101,7 @@ fn retry(retry: &RetrySpec) -> Check {
 /// Checks what does not go together.
 fn beside(scenario: &Scenario) -> Check {
     let Scenario { retry, drive, gc, ftl, device, recovery, .. } = scenario;
-    let message = "with retry.mode it needs false: the ages of blocks, and retries of the scan, are \
+    let message = "with retry.mode it needs false: ages of blocks, and retries of the scan, are \
                    not kept over a power loss";
     require(!recovery.keep, "recovery.keep", recovery.keep, message)?;
     let message = "ftl.kind = \"log-block\" needs 0: its merges choose their blocks by themselves";
