@@ -84,7 +84,7 @@ pub struct Machine<S: Storage> {
     builder: Option<Builder<S>>,
     /// Bytes of the read that was handed out last, where they may come from the store.
     fetched: Vec<u8>,
-    /// What a power loss needs.
+    /// Every command so far, where the power may fail.
     journal: Option<Box<Journal>>,
     /// Nothing but the model is wanted: no bytes.
     is_bare: bool,

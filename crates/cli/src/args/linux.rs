@@ -72,13 +72,13 @@ pub struct LinuxArgs {
     #[arg(long, value_name = "TIME", value_parser = time, requires = "check",
         conflicts_with_all = ["cuts", "out", "record", "file", "attribution"])]
     pub cut_at: Option<Duration>,
-    /// The same at so many instants of the command, drawn from the seed
+    /// A power loss at each of so many instants of the command, drawn from the seed
     #[arg(long, value_name = "N", requires = "check", allow_negative_numbers = true,
         value_parser = value_parser!(u32).range(1..=1_000_000),
         conflicts_with_all = ["out", "record", "file", "attribution"])]
     pub cuts: Option<u32>,
-    /// What judges after a power loss, for a shell: it fails where a promise was broken; what the
-    /// command had said until then is in /run/manx-before
+    /// A shell's command that judges after a power loss: it fails where a promise was broken; the
+    /// first command's words until then are in /run/manx-before
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
     /// Plant this defect in the drives

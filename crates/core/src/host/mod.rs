@@ -5,8 +5,8 @@
 //! latencies; the [`Oracle`] checks what every read returns.
 //!
 //! Reading order: `spec` (the settings), `request`, `stack`, [`generate`], [`fit`], `pace`, `job`,
-//! `driver`, `handed`, `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with
-//! rules of its own.
+//! `driver`, `handed`, `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a
+//! workload with rules of its own.
 
 pub mod act;
 mod driver;

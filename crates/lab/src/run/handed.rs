@@ -19,7 +19,7 @@ use manx_core::host::Driver;
 use manx_core::stats::{MachineReport, Outcome, RunTotals, VerifyReport};
 use std::sync::atomic::AtomicBool;
 
-/// What a client gets: drives beside each other, or an array as one. Their pages have content.
+/// Storage for a client: drives beside each other, or an array as one. Their pages have content.
 pub enum Handed {
     /// Drives.
     Drives(Vec<Driver>),
@@ -27,9 +27,9 @@ pub enum Handed {
     Array(Box<Driver<Array>>),
 }
 
-/// What a client gives back.
+/// A client's return.
 pub struct Back {
-    /// What it got.
+    /// The storage.
     pub handed: Handed,
     /// How it went.
     pub outcome: Outcome,

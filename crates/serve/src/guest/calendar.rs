@@ -340,7 +340,7 @@ impl<'a, S: Storage> Calendar<'a, S> {
         if !disk.hear(&mut desk)? {
             return Ok(());
         }
-        // What is done at once is told before the guest goes on.
+        // Requests that are done at once interrupt the guest before it goes on.
         self.call(number)?;
         let free_until = self.free_until(self.next_event().1.as_ns());
         match self.is_shared {

@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// What `make linux` left: the kernel, and the first process.
+/// The kernel that `make linux` built, and the first process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// User Mode Linux, one program.
@@ -56,7 +56,7 @@ pub struct Mission {
     pub before: Option<Vec<u8>>,
 }
 
-/// What a guest wrote since it was last asked.
+/// Output of a guest since it was last asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// To standard output.
@@ -189,7 +189,7 @@ impl Guest {
         Ok(())
     }
 
-    /// What it wrote since this was last asked.
+    /// Its output since this was last asked.
     pub fn output(&mut self) -> Output {
         Output { out: self.out.more(), err: self.err.more() }
     }

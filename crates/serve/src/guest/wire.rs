@@ -44,7 +44,7 @@ impl Message {
     }
 }
 
-/// What the guest's first process tells by a broadcast.
+/// A number that the guest's first process broadcasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// The command begins.

@@ -26,7 +26,7 @@ impl Journal {
     }
 }
 
-/// What is left after a power loss.
+/// The remains after a power loss.
 pub struct Crashed {
     /// The drive's recovery, and what was lost.
     pub report: PowerLossReport,

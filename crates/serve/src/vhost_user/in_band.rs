@@ -39,8 +39,8 @@ impl Disk {
         self.device.requests.as_ref().map(OwnedFd::as_fd)
     }
 
-    /// Reads what there is of a message and acts on a whole one. The answer stays here until
-    /// [`Disk::answer`]; false: the message is not whole, or the guest is gone (`Err` with no words).
+    /// Reads what there is of a message and acts on a whole one, whose answer stays here until
+    /// [`Disk::answer`]; false: it is not whole.
     pub fn hear(&mut self, desk: &mut dyn Desk) -> Result<bool, Gone> {
         let wanted = Device::message_bytes(&self.input) - self.input.len();
         let mut files = Vec::new();

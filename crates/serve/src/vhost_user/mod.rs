@@ -10,8 +10,8 @@
 //!
 //! [`in_band`] is the device of a guest in virtual time.
 //!
-//! Not here: packed queues, migration (dirty logs), queues that are polled, requests of the device's
-//! own but for calls.
+//! Not here: packed queues, migration (dirty logs), queues that are polled, requests of the
+//! device's own but for calls.
 
 mod block;
 mod chain;

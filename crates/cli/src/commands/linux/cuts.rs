@@ -8,6 +8,7 @@ use super::{LAST_WORDS, heed, image, mission, terms};
 use crate::args::LinuxArgs;
 use crate::commands::progress::Bar;
 use crate::commands::{Failure, print};
+use crate::say::say;
 use crate::screen::Screen;
 use crate::signals::STOP;
 use manx_core::config::{ConfigError, Scenario};
@@ -115,10 +116,10 @@ impl Campaign<'_> {
             let ns = at.as_ns();
             let (lost, torn) = (report.pages_lost, report.torn_rows);
             let verdict = if is_right { "kept" } else { "VIOLATED" };
-            let line = format!(
-                "cut {number} at {ns}ns: {lost} pages of the buffer lost, {torn} torn rows: {verdict}\n"
-            );
-            print(&line)?;
+            print(&format!(
+                "cut {number} at {ns}ns: {lost} pages of the buffer lost, {torn} torn rows: \
+                 {verdict}\n"
+            ))?;
             if !is_right {
                 violations += 1;
                 first.get_or_insert((ns, said));
@@ -129,11 +130,14 @@ impl Campaign<'_> {
         print(&format!("{} cuts, {violations} violations\n", cuts.len()))?;
         match first {
             None => Ok(()),
-            Some((ns, said)) => Err(Failure::Work(format!(
-                "{violations} of {} cuts broke what was promised; the first again: --cut-at {ns}ns\n{}",
-                cuts.len(),
-                String::from_utf8_lossy(&said).trim_end()
-            ))),
+            Some((ns, said)) => {
+                say(&String::from_utf8_lossy(&said));
+                let count = cuts.len();
+                Err(Failure::Work(format!(
+                    "{violations} of {count} cuts broke what was promised; the first checker's \
+                     words are above; that cut again: --cut-at {ns}ns"
+                )))
+            }
         }
     }
 

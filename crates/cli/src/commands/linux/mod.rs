@@ -132,7 +132,7 @@ fn scenario(args: &LinuxArgs) -> Result<Scenario, Failure> {
     Ok(scenario)
 }
 
-/// What is asked can be written, and the root is a folder.
+/// The files can be written, and the root is a folder.
 fn check(args: &LinuxArgs, runs: &[(String, Scenario)]) -> Result<(), Failure> {
     if let Some(file) = &args.record {
         requests_file::check(file)
@@ -208,8 +208,8 @@ fn back(handed: Handed, verify: VerifyReport, how: &How) -> Back {
         Ended::Exit(_) => Outcome::Completed,
         _ => Outcome::Partial,
     };
-    let free = "the guest's processor time is free: its clock moves only with its timers, with what \
-                its drives take, and by 256 ns when it is read";
+    let free = "the guest's processor time is free: its clock moves only with its timers, with \
+                what its drives take, and by 256 ns when it is read";
     Back { handed, outcome, verify, warnings: vec![free.to_string()] }
 }
 
@@ -238,7 +238,7 @@ fn terms(args: &LinuxArgs) -> Terms {
     }
 }
 
-/// What a guest leaves.
+/// A guest's remains: its drivers, the oracle's verdict, how it went.
 type Left<S> = (Vec<Driver<S>>, VerifyReport, How);
 
 fn guest<S: Storage>(
@@ -384,7 +384,8 @@ fn verdict(args: &LinuxArgs, how: &How) -> Result<(), Failure> {
             "everything in the guest sleeps for ever since {at}; its console's last lines are above"
         )),
         Ended::Late => with(format!(
-            "the guest had not ended at {} of its own time (--until); its console's last lines are above",
+            "the guest had not ended at {} of its own time (--until); its console's last lines are \
+             above",
             Duration::from_ns(args.until.as_ns())
         )),
         Ended::Slow => with(format!(
