@@ -1,6 +1,7 @@
 //! Settings of a served drive that may change while it works.
 
 use manx_core::config::{Override, Scenario};
+use manx_core::drive::{EraseLength, EraseMode, ProgramMode};
 use manx_lab::load::Request;
 use manx_serve::control::{Change, KEYS};
 use serde_json::{Map, Value};
@@ -32,6 +33,11 @@ impl Knobs {
             if !KEYS.contains(&key) {
                 return Err(format!("{set}: a drive at work takes {}", KEYS.join(", ")));
             }
+            if key.starts_with("device.") && !self.has_times() {
+                let why =
+                    "where erases or programs are suspended, or erases differ, times are fixed";
+                return Err(format!("{set}: {why}"));
+            }
             all.push(Override::from_set(&self.listed(set)).map_err(|error| error.to_string())?);
         }
         let request = self.request.with(all.clone());
@@ -48,6 +54,13 @@ impl Knobs {
             gc: self.scenario.gc.clone(),
             is_paused: false,
         })
+    }
+
+    /// Its operations take the times of the table, whole.
+    fn has_times(&self) -> bool {
+        let Scenario { erase, program, .. } = &self.scenario;
+        let is_whole = erase.mode == EraseMode::None && program.mode == ProgramMode::None;
+        is_whole && erase.length == EraseLength::Fixed
     }
 
     /// One time for all page types, where the key has a list of them.

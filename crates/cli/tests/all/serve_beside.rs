@@ -116,6 +116,10 @@ fn orders_change_a_drive_at_work_and_what_may_not_be_is_refused() {
     assert!(words.contains("device.timing.read = ") && words.contains("WAF"), "{words}");
     served.end();
     assert_refused(&["ctl", control, "state"], &[control]);
+    let suspends = ["--policy", "preemptive", "--set", "erase.mode=i-es", "--control", control];
+    let served = Served::start("suspends", &suspends);
+    refuse(&["set", "device.timing.read=3ms"], &["suspended"]);
+    served.end();
 }
 
 /// A request to the page, and the answer as it came.

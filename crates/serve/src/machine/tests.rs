@@ -1,6 +1,7 @@
 //! A machine against bytes kept plainly, with many requests under way.
 
 use super::{Ask, Kind, Machine};
+use crate::control::Change;
 use crate::engine::Engine;
 use manx_core::array::Array;
 use manx_core::config::{Input, Override, Scenario, builtin_scenario, load};
@@ -64,10 +65,20 @@ fn settle<E: Engine>(machine: &mut E, now: &mut Instant) -> Vec<u8> {
 
 /// Requests that overlap no other under way, many at once, over a device kept plainly.
 pub(crate) fn agrees_with_plain_bytes<E: Engine>(machine: &mut E, rounds: u32) {
+    agrees_between(machine, rounds, |_, _, _| {});
+}
+
+/// As [`agrees_with_plain_bytes`]; before each round something happens to the device.
+fn agrees_between<E: Engine>(
+    machine: &mut E,
+    rounds: u32,
+    mut happens: impl FnMut(&mut E, u32, Instant),
+) {
     let size = machine.size();
     let (mut plain, mut rng) = (vec![0u8; size as usize], Rng::stream(7, "serve"));
     let (mut now, mut busy): (_, BTreeMap<u64, (u64, Ask)>) = (Instant::START, BTreeMap::new());
     for round in 0..rounds {
+        happens(machine, round, now);
         let sectors = 1 + rng.next_u64() % 40;
         let offset = rng.next_u64() % (size / 512 - sectors) * 512;
         let length = sectors * 512;
@@ -123,6 +134,38 @@ fn a_drive_holds_what_was_written_while_it_collects() {
     agrees_with_plain_bytes(&mut machine, 20_000);
     let live = machine.content().live_bytes();
     assert!(live <= machine.size(), "older versions are dropped");
+}
+
+/// Times ten times as long and back, watermarks up and down, GC paused and not: nothing is lost,
+/// and nothing panics, whatever was under way.
+#[test]
+fn a_drive_that_is_changed_at_work_holds_what_was_written() {
+    for sets in [
+        &["gc.mode=\"base\""][..],
+        &["gc.mode=\"preemptive\"", "gc.when=\"background\""],
+        &["gc.mode=\"controller\""],
+        &["gc.mode=\"preemptive\"", "gc.when=\"background\"", "drive.scheduler=\"fifo\""],
+        &["gc.mode=\"nogc\""],
+    ] {
+        let scenario = scenario(sets);
+        let mut slow = scenario.device.clone();
+        slow.timing.read.iter_mut().for_each(|time| *time = *time * 10);
+        slow.timing.program.iter_mut().for_each(|time| *time = *time * 10);
+        slow.timing.erase_step = slow.timing.erase_step * 10;
+        slow.channel.command = Duration::from_us(5);
+        let mut rng = Rng::stream(24, "change");
+        let mut machine = Machine::new(drive(&scenario));
+        agrees_between(&mut machine, 6_000, |machine, _, now| {
+            if rng.below(40) > 0 {
+                return;
+            }
+            let device = if rng.below(2) == 0 { &slow } else { &scenario.device };
+            let (device, is_paused) = (device.clone(), rng.below(3) == 0);
+            let change = Change { device, gc: scenario.gc.clone(), is_paused };
+            machine.may_change(&change).unwrap();
+            Engine::change(machine, now, &change);
+        });
+    }
 }
 
 #[test]

@@ -24,6 +24,8 @@ const PATIENCE: time::Duration = time::Duration::from_secs(5);
 const WATCHED: time::Duration = time::Duration::from_millis(40);
 /// How far its pace may be from the host's.
 const PACE: f64 = 0.05;
+/// How long a target with commands under way may be silent, at the speed of the wall.
+const SILENCE: time::Duration = time::Duration::from_secs(30);
 /// Properties: controller configuration, enabled with entries of 64 and 16 bytes; its status.
 const CONFIGURATION: (u32, u32) = (0x14, 4 << 20 | 6 << 16 | 1);
 const STATUS: u32 = 0x1c;
@@ -80,6 +82,12 @@ pub struct Remote {
     asked: BTreeMap<u64, &'static str>,
     next_ask: u64,
     is_gone: bool,
+    /// When the target said something last, or was asked with nothing under way, and how long it
+    /// may be silent.
+    heard: time::Instant,
+    silence: time::Duration,
+    /// The time of the last look.
+    now: Instant,
     news: Vec<String>,
 }
 
@@ -116,6 +124,9 @@ impl Remote {
             asked: BTreeMap::new(),
             next_ask: 0,
             is_gone: false,
+            heard: time::Instant::now(),
+            silence: SILENCE.div_f64(clock.speed().factor().min(1.0)),
+            now: Instant::START,
             news: Vec::new(),
         })
     }
@@ -203,6 +214,7 @@ impl Elsewhere for Remote {
         if self.is_gone {
             return;
         }
+        (self.heard, self.now) = (time::Instant::now(), now);
         let heard = self.admin.hear().and_then(|()| self.io.hear());
         while let Some(said) = self.admin.next() {
             let what = self.asked.remove(&said.tag).unwrap_or("a command");
@@ -223,6 +235,7 @@ impl Elsewhere for Remote {
         if self.is_gone {
             return;
         }
+        self.now = self.now.max(now);
         while self.io.has_room()
             && let Some((id, sqe, data, read)) = self.waiting.pop_front()
         {
@@ -234,6 +247,10 @@ impl Elsewhere for Remote {
     }
 
     fn take_news(&mut self) -> Vec<String> {
+        if !self.is_gone && !self.flying.is_empty() && self.heard.elapsed() > self.silence {
+            let seconds = self.silence.as_secs();
+            self.go(self.now, &format!("no answer within {seconds} s"));
+        }
         std::mem::take(&mut self.news)
     }
 }
@@ -261,6 +278,9 @@ impl MemberLink for Remote {
         else {
             return self.fail(now, command.id, flying);
         };
+        if self.flying.is_empty() {
+            self.heard = time::Instant::now();
+        }
         self.flying.insert(command.id, flying);
         let sqe = Sqe { nsid: self.namespace.into(), ..sqe };
         match self.io.has_room() && self.waiting.is_empty() {
