@@ -160,7 +160,7 @@ impl Ports {
 
     /// The limits bring at `now` the end of a core's work, or a command that has landed. True for a
     /// core: it is idle then.
-    fn limits_turn(&mut self, now: Instant) -> Option<bool> {
+    pub fn limits_turn(&mut self, now: Instant) -> Option<bool> {
         let limits = self.limits.as_mut()?;
         if let Some(command) = limits.take_worked(now) {
             self.cross(now, command);
