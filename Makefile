@@ -130,7 +130,7 @@ deps-browser:
 # A virtual environment of the tests, so that nothing of the system's Python is touched.
 VENV = target/test-venv
 VENV_MODULES = codespell_lib, distributed, duckdb, ipykernel, mypy, nbclient, numpy, perfetto.protos.perfetto.trace.perfetto_trace_pb2, playwright, polars, pytest
-VENV_PACKAGES = 'codespell>=2.3,<3' 'distributed>=2025' 'duckdb>=1.1,<3' 'ipykernel>=6,<8' 'mypy>=1.15,<3' 'nbclient>=0.10,<1' 'numpy>=2,<3' \
+VENV_PACKAGES = 'codespell>=2.3,<3' 'distributed>=2025' 'duckdb>=1.1,<2' 'ipykernel>=6,<8' 'mypy>=1.15,<3' 'nbclient>=0.10,<1' 'numpy>=2,<3' \
 	'perfetto>=0.12,<1' 'playwright>=1.50,<2' 'polars>=1.20,<3' 'protobuf<7' 'pytest>=8,<10'
 
 deps-python:

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Read the results", &["explain", "why", "plot"]),
     (
         "Look up and prepare",
-        &["scenario", "policy", "device", "fit", "workload", "trace", "plan", "store"],
+        &["scenario", "policy", "device", "fit", "twin", "workload", "trace", "plan", "store"],
     ),
     ("Tools", &["schema", "completions", "man", "help"]),
 ];

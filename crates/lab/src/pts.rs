@@ -84,8 +84,8 @@ pub fn line(result: &RunResult, open_loop: bool) -> String {
         return format!("PTS {policy}: nothing was counted in the last {WINDOW} rounds");
     };
     let told = format!(
-        "{what} of {kind}, rounds {} to {}: range {:.1} % (at most {RANGE_PERCENT}), slope {:+.1} % \
-         (at most {SLOPE_PERCENT})",
+        "{what} of {kind}, rounds {} to {}: range {:.1} % (at most {RANGE_PERCENT}), slope \
+         {:+.1} % (at most {SLOPE_PERCENT})",
         rounds.len() + 1 - WINDOW,
         rounds.len(),
         last.range_percent,

@@ -1,4 +1,4 @@
-//! What a server serves: a model with its content, or an array whose drives are elsewhere.
+//! Engines of a server: a model with its content, or an array whose drives are elsewhere.
 
 use crate::control::Change;
 use crate::desk::Served;
@@ -57,7 +57,7 @@ pub trait Engine {
     /// Records since this was last asked, if they are kept.
     fn take_records(&mut self) -> Option<Records>;
 
-    /// What is due is due in its time, also while nothing is asked.
+    /// True where events are due in their time, also while nothing is asked.
     fn keeps_time(&self) -> bool {
         false
     }

@@ -9,7 +9,8 @@
 //! protocols, each a folder ([`nbd`], [`nvme_tcp`], [`vhost_user`]) and a line in [`Transport`],
 //! and `desk` is the model as they see it, `fleet` several drives beside each other, each an
 //! [`Engine`]; `remote` is an array whose drives are elsewhere; [`Store`] is
-//! a folder that outlives the server; `control` hears orders beside the clients, `obey` carries them out; `listen` has the sockets,
+//! a folder that outlives the server; `control` hears orders beside the clients, `obey`
+//! carries them out; `listen` has the sockets,
 //! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
 //! the loop over all of them; [`Tally`] is what it tells at its end. [`guest`] is another loop
 //! around the same machines: a Linux in exact virtual time.

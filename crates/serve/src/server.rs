@@ -65,7 +65,7 @@ pub struct Server<'a, E: Engine> {
     room: Room,
     told_late: Option<time::Instant>,
     told_mismatch: bool,
-    /// Of this second of wall time, and of the last: where somebody asks for them.
+    /// Of this second of wall time, and of the last: where a page asks for them.
     pub(crate) seconds: Option<Box<[Tally; 2]>>,
     pub(crate) began: time::Instant,
     pub(crate) is_paused: bool,
@@ -236,7 +236,7 @@ impl<'a, E: Engine> Server<'a, E> {
         }
     }
 
-    /// What engines have to tell.
+    /// Tells the news of the engines.
     fn tell_news(&mut self, watch: &mut dyn Watch) {
         for engine in self.fleet.all_mut() {
             engine.take_news().iter().for_each(|line| watch.tell(line));

@@ -40,7 +40,7 @@ pub trait Watch {
     fn tell(&mut self, line: &str);
     /// Records of commands, where they are kept.
     fn records(&mut self, records: &Records) -> Result<(), String>;
-    /// Somebody may give orders.
+    /// True where orders may come.
     fn is_asked(&self) -> bool {
         false
     }

@@ -107,7 +107,7 @@ impl Split {
         Duration::from_ns(self.0[cause as usize])
     }
 
-    /// What was charged to `from` is charged to `to`.
+    /// Charges to `to` all that was charged to `from`.
     pub fn recharge(&mut self, from: Cause, to: Cause) {
         self.0[to as usize] += std::mem::take(&mut self.0[from as usize]);
     }

@@ -25,7 +25,7 @@ pub struct AdviseArgs {
     /// 'waf < 3' (repeatable)
     #[arg(long = "slo", value_name = "GOAL", allow_hyphen_values = true)]
     pub goals: Vec<String>,
-    /// What is to be small: cost (money for a usable TB, by a model), op, waf, power, drives
+    /// The price to keep small: cost (money for a usable TB, by a model), op, waf, power, drives
     #[arg(long, value_name = "WHAT", default_value = "cost", hide_possible_values = true)]
     pub minimise: Least,
     /// A key and the values that are tried, in place of the built-in ones of that key (repeatable)
@@ -66,7 +66,7 @@ pub struct AdviseArgs {
     pub replay: TraceReplayArgs,
 }
 
-/// What is to be small.
+/// The price to keep small.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Least {
     /// Money for a usable TB

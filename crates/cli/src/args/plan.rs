@@ -20,7 +20,7 @@ pub enum PlanCommand {
     Timeout(TimeoutArgs),
     /// Over-provisioning against write amplification
     Op(OpArgs),
-    /// What parity inside the drive costs in space, writes and reads
+    /// Parity inside the drive: its cost in space, writes and reads
     Rain(RainArgs),
     /// The write buffer that takes a burst, and the energy that keeps it
     Buffer(BufferArgs),

@@ -114,7 +114,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if self.is_own {
-            // What is left in a folder for temporary files is no reason to fail.
+            // Remains in a folder for temporary files are no reason to fail.
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }

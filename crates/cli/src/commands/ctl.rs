@@ -54,8 +54,8 @@ fn in_words(state: &Value) -> String {
         let free = drive["free"].as_f64().unwrap_or(0.0) * 100.0;
         let waf = drive["waf"].as_f64().map_or("-".to_string(), |waf| format!("{waf:.2}"));
         text += &format!(
-            "drive {number_of}: WAF {waf}, {free:.1} % free, {} in its queue, {} GC runs, {} of them \
-             forced, {} fast-fails\n",
+            "drive {number_of}: WAF {waf}, {free:.1} % free, {} in its queue, {} GC runs, {} of \
+             them forced, {} fast-fails\n",
             drive["outstanding"], drive["collections"], drive["forced"], drive["fast_fails"]
         );
     }

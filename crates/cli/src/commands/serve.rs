@@ -138,7 +138,7 @@ fn scenario(args: &ServeArgs) -> Result<(Request, Scenario), Failure> {
     Ok((request, scenario))
 }
 
-/// What is served beside the drive.
+/// Checks the options for services beside the drive.
 fn check_beside(args: &ServeArgs) -> Result<(), ConfigError> {
     match args.live {
         Some(address) if !address.ip().is_loopback() => Err(ConfigError::new(format!(
@@ -154,7 +154,7 @@ fn serves_each(args: &ServeArgs) -> bool {
     args.members.as_ref().is_some_and(Vec::is_empty)
 }
 
-/// What goes with `--members`, in both of its forms.
+/// Checks the options that go with `--members`, in both of its forms.
 fn check_members(args: &ServeArgs, scenario: &Scenario) -> Result<(), ConfigError> {
     let Some(addresses) = &args.members else { return Ok(()) };
     let refused = |why: String| Err(ConfigError::new(format!("--members: {why}")));

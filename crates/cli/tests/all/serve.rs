@@ -211,7 +211,8 @@ fn systemd_hands_over_the_socket() {
         s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()\n\
         os.dup2(s.fileno(), 3) if s.fileno() != 3 else os.set_inheritable(3, True)\n\
         os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1')\n\
-        os.execv(sys.argv[2], [sys.argv[2], 'serve', 'quick', '--json', '--for', '20s'] + sys.argv[3:])";
+        served = ['serve', 'quick', '--json', '--for', '20s']\n\
+        os.execv(sys.argv[2], [sys.argv[2]] + served + sys.argv[3:])";
     let manx = env!("CARGO_BIN_EXE_manx");
     let mut command = Command::new("python3");
     command.args(["-c", script]).arg(&path).arg(manx).stdout(Stdio::null()).stderr(Stdio::null());

@@ -12,7 +12,7 @@ use crate::stats::ArrayCounters;
 use crate::units::{Instant, Member};
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What an array has to know of its members.
+/// Properties of the members that an array has to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Sectors of a page.

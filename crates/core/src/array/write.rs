@@ -1,5 +1,4 @@
-//! Writes: pages gather by row, parity is computed from what must be read for it, and the row is
-//! written.
+//! Writes: pages gather by row, parity is computed from old pages, and the row is written.
 //!
 //! Without a cache a write completes when all its rows are written. With one (protected memory) it
 //! completes when its pages are in it; rows are written out in the order of their first page, so

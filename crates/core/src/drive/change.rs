@@ -1,8 +1,8 @@
 //! Settings that may change while a drive works: its windows, times of its flash, the marks of its
 //! collections, and whether it collects before it must.
 //!
-//! What has started keeps its end; what starts from now on is what was set. Promises that were
-//! computed before (Identify, windows, a pace) stay as they were.
+//! Operations that started keep their end; those that start from now on take the new values.
+//! Promises that were computed before (Identify, windows, a pace) stay as they were.
 
 use super::{Drive, Gate, Windows};
 use crate::flash::Device;

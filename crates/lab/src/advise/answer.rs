@@ -56,7 +56,7 @@ pub struct Line {
     pub waf: Option<f64>,
     /// The goals, in their order.
     pub judged: Vec<Judged>,
-    /// What is left of each goal (percent of the limit).
+    /// Margin to each goal (percent of the limit).
     pub margin_percent: Vec<Option<f64>>,
     /// It keeps all goals.
     pub meets: bool,
@@ -109,7 +109,7 @@ pub struct Answer {
     pub drive: String,
     /// The goals as they were said.
     pub goals: Vec<Goal>,
-    /// What is to be small.
+    /// The price to keep small.
     pub minimise: Minimise,
     /// Why nothing can keep the goals; absent where something does.
     pub impossible: Option<String>,

@@ -1,4 +1,4 @@
-//! What is possible at all: a drive whose garbage collection costs nothing, with the most
+//! Bounds of any setting: a drive whose garbage collection costs nothing, with the most
 //! over-provisioning and buffer of the question; then one with a buffer for everything; then with
 //! more dies. Where the first misses a goal no policy keeps it on these dies, and the answer says
 //! what takes the time instead.
@@ -34,7 +34,7 @@ pub struct Bound {
     pub meets: bool,
     /// Causes of the tail that is too long, the largest first; empty where it is not.
     pub causes: Vec<Share>,
-    /// What sets it, in a sentence; empty where it keeps the goals.
+    /// Cause of the bound, in a sentence; empty where it keeps the goals.
     pub set_by: String,
     /// The command that plays it.
     pub command: String,

@@ -56,7 +56,7 @@ struct Power {
     bus_pj_bit: f64,
 }
 
-/// What the points of a setting come to. Money is for a usable TB and all years of service.
+/// Sum of the points of a setting. Money is for a usable TB and all years of service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Flash, bought anew where it wears out before its service ends (money).
@@ -208,7 +208,7 @@ impl Costs {
     }
 }
 
-/// What is bought: all drives of the array, whole.
+/// Drives that are bought: all of the array, whole.
 struct Bought {
     drives: f64,
     raw: f64,
@@ -238,7 +238,7 @@ impl Bought {
     }
 }
 
-/// What the load used, a second.
+/// Use of the drives by the load, a second.
 #[derive(Clone, Copy)]
 struct Used {
     /// Bytes that the host wrote.

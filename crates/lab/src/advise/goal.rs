@@ -339,7 +339,7 @@ mod tests {
             (&["read.p99 <"], "expected QUANTITY < VALUE"),
             (&["< 2ms"], "expected QUANTITY < VALUE"),
             (&["read.p99 == 2ms"], "`==`: a goal says <"),
-            (&["read.p98 < 2ms"], "did you mean `p95`?"),
+            (&["read.p98 < 2ms"], "did you mean `p90`?"),
             (&["trim.p99 < 2ms"], "is no quantity of a goal"),
             (&["read.p99 < 2"], "`2`: "),
             (&["read.p99 < 0ms"], "a time above 0"),

@@ -2,7 +2,7 @@
 //!
 //! A trace comes alone, so the drive is made for it: as many blocks as hold the pages that it
 //! touches, packed (`--remap dense`) where its addresses lie beyond them, and as many passes as its
-//! goals need samples. Whoever names a device or a geometry gets that one.
+//! goals need samples. A device or a geometry that is named is kept.
 
 use super::cost::Costs;
 use super::goal::{Goal, Of};
@@ -41,7 +41,7 @@ const RAW_MAX: u64 = 64 << 30;
 /// Passes of a trace at most.
 const PASSES_MAX: u64 = 64;
 
-/// What is to be small.
+/// The price to keep small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Minimise {
@@ -58,7 +58,7 @@ pub enum Minimise {
     Drives,
 }
 
-/// What was asked for.
+/// The question as it was asked.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// A built-in scenario or the path of one.
@@ -108,7 +108,7 @@ pub struct Question {
     pub plan: Plan,
     /// The goals.
     pub goals: Vec<Goal>,
-    /// What is to be small.
+    /// The price to keep small.
     pub minimise: Minimise,
     /// The cost model.
     pub costs: Costs,

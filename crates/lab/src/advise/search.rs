@@ -35,7 +35,7 @@ pub const SEEDS: u64 = 3;
 /// Keys of which more is better for latencies.
 const BETTER: [&str; 2] = ["device.op", "drive.buffer"];
 
-/// What is known of a setting.
+/// State of knowledge about a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Nothing, or that its first requests are within the goals.
@@ -341,7 +341,7 @@ impl<'a, 'b> Search<'a, 'b> {
         near
     }
 
-    /// What more money buys: the heads of the groups that are not far off, the cheapest first.
+    /// Runs the settings that more money buys: the heads of the groups that are not far off, the cheapest first.
     fn costlier(&mut self, best: usize) -> Result<(), Stop> {
         let mut heads: Vec<usize> = self
             .heads()

@@ -82,7 +82,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// What is to be small, in words.
+/// The price to keep small, in words.
 pub fn price_words(answer: &Answer) -> String {
     match answer.minimise {
         Minimise::Cost => format!("money for a usable TB in {} years", answer.years),

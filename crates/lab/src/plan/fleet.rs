@@ -109,8 +109,8 @@ impl Fleet {
             answer.checked = answer.value.map(|value| value * ratio);
         }
         sheet.notes.push(format!(
-            "--check: {LOSSES} losses of arrays drawn with MTTR = {:.0} h; the ratio to the formula \
-             there is shown",
+            "--check: {LOSSES} losses of arrays drawn with MTTR = {:.0} h; the ratio to the \
+             formula there is shown",
             slow.rebuild
         ));
     }

@@ -21,7 +21,7 @@ pub struct Symbol {
     pub source: String,
 }
 
-/// What comes out.
+/// A result of the sheet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
     /// Meaning.
@@ -47,7 +47,7 @@ pub struct Sheet {
     pub symbols: Vec<Symbol>,
     /// The answers.
     pub answers: Vec<Answer>,
-    /// What a reader must know.
+    /// Notes that a reader needs.
     pub notes: Vec<String>,
 }
 

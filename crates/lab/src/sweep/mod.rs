@@ -5,7 +5,8 @@
 //! ranges), [`plan`] the points in their order, [`run`] plays them by way of a [`crate::campaign`]
 //! and writes the files of a folder (`columns`, `csv`, [`value`]: what a row holds; `effects`: keys
 //! that change nothing), [`question`] tells whether a folder is of the same sweep, [`pareto`] and
-//! [`standing`] are the front, [`knee`] the end of what a drive can serve, [`show`] prints, [`finished`] looks at a folder again.
+//! [`standing`] are the front, [`knee`] the end of what a drive can serve, [`show`]
+//! prints, [`finished`] looks at a folder again.
 //!
 //! The files: `sweep.toml` (the question), `journal.jsonl` (whole results, of which any column can
 //! be made later), `sweep.csv`, `sweep.parquet`, `skipped.txt` where points were left out. The rows

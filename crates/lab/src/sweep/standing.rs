@@ -83,7 +83,7 @@ impl Standings {
             let mut pairs = self.objectives.iter().zip(point.iter());
             pairs.any(|(objective, value)| value.is_some_and(|value| !objective.holds(value)))
         };
-        // What bounds alone is the same for all that are compared.
+        // A quantity that only bounds is equal for all that are compared.
         let compared: Vec<Vec<Option<f64>>> = points
             .iter()
             .map(|point| {

@@ -30,7 +30,7 @@ pub struct Modelled {
     pub write_causes: Vec<Share>,
 }
 
-/// What would remove a cause, as the model tells it.
+/// A remedy for a cause, as the model tells it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Remedy {
     /// In words.
@@ -44,7 +44,7 @@ pub struct Why {
     pub trace: String,
     /// The modelled drive.
     pub drive: String,
-    /// What the recorded latencies say; null where the trace has none.
+    /// Findings in the recorded latencies; null where the trace has none.
     pub recorded: Option<Findings>,
     /// A remedy for each cause of the recording.
     pub remedies: Vec<Remedy>,

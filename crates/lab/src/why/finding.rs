@@ -149,7 +149,7 @@ struct Table {
     in_episode: Vec<bool>,
 }
 
-/// What a set of requests has beyond the others.
+/// Excess of a set of requests over the others.
 struct Exposed {
     share: f64,
     lift: f64,
@@ -240,7 +240,7 @@ impl Table {
         }
     }
 
-    /// What the marked requests have beyond the others.
+    /// Excess of the marked requests over the others.
     fn exposed(&self, marked: &[bool]) -> Exposed {
         let sum = |wanted: bool| {
             let of = marked.iter().zip(&self.excess).filter(|(mark, _)| **mark == wanted);
@@ -282,7 +282,7 @@ impl Table {
                     marked[first + at] = true;
                 });
             }
-            // What it left waiting is worked off behind it.
+            // Requests that it left waiting are worked off behind it.
             if row.at_s <= until {
                 marked[number] = true;
                 if self.excess[number] > 0.0 {
@@ -420,8 +420,8 @@ impl Table {
             true => self.cause(
                 Kind::Collection,
                 format!(
-                    "{count} episodes, {behind} of them behind writes ({:.1} MB between two, by the \
-                     median): garbage collection, or a cache that is written out",
+                    "{count} episodes, {behind} of them behind writes ({:.1} MB between two, by \
+                     the median): garbage collection, or a cache that is written out",
                     median as f64 / 1e6
                 ),
                 share,

@@ -6,7 +6,7 @@ use manx_core::stats::{Histogram, OpStats, Percentiles};
 use manx_core::units::{Duration, Instant};
 use serde_json::{Value, json};
 
-/// What a server knows of itself.
+/// A server's state, for those who ask.
 pub(crate) struct Seen<'a, E: Engine> {
     pub engines: &'a [E],
     pub now: Instant,

@@ -32,7 +32,7 @@ pub(crate) struct Said {
     pub tag: u64,
     pub status: StatusField,
     pub result: u64,
-    /// What a read brought.
+    /// Data that a read brought.
     pub data: Vec<u8>,
 }
 

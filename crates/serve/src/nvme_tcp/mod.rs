@@ -7,7 +7,8 @@
 //!
 //! In reading order: [`wire`] has the PDUs and [`crc`] their digest; [`queue`] is a connection, a
 //! queue pair: commands in, data and answers out; [`pointer`] says where data are; [`fabrics`]
-//! connects it, [`admin`] and [`io`] carry out commands; [`host`] is the other side of a connection; [`identify`] and [`drives`] have what the
+//! connects it, [`admin`] and [`io`] carry out commands; [`host`] is the other side
+//! of a connection; [`identify`] and [`drives`] have what the
 //! model's controllers answer; [`shared`] is the common state of one subsystem's connections.
 //!
 //! Not here: TLS, authentication, fused commands, reservations, SGLs of several

@@ -339,7 +339,7 @@ impl<L: Elsewhere> Engine for ArrayHost<L> {
         out.extend_from_slice(&self.handed);
     }
 
-    /// Who wrote what is not known here.
+    /// Writers are not known here.
     fn stretches(&self, _: u64, length: u64, _: usize) -> Vec<Stretch> {
         vec![Stretch { length, has_bytes: true }]
     }

@@ -1,6 +1,6 @@
 //! An array whose drives are elsewhere: the host half of IODA, over NVMe/TCP.
 //!
-//! The same array and the same strategies as in the model ([`manx_core::array`]) drive targets over
+//! Array and strategies of the model ([`manx_core::array`]) drive targets over
 //! the network: any that speak NVMe/TCP, and where the strategy asks for it fail reads fast and
 //! keep windows, as `manx serve` does. What the array hands around as stamps names real bytes here.
 //!

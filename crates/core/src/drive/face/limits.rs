@@ -2,9 +2,10 @@
 //! cross.
 //!
 //! A core takes a command when it is fetched, works on it, and lets go of it before it crosses the
-//! link; so a command waits in its queue for a core as for a place. Cores differ in when they end:
-//! the commands that they work on are kept in the order of their ends, at one instant in that of
-//! their fetch. Data cross the DRAM first come first served, in both directions.
+//! link; so a command waits in its queue for a core as for a place. Commands leave the cores in the
+//! order of their fetch, or else a short write could pass a long one of the same place: a core whose
+//! command is ready early holds it until those before it have left. Data cross the DRAM first come
+//! first served, in both directions.
 
 use crate::drive::{Command, FirmwareSpec, Op};
 use crate::units::{Bandwidth, Duration, Instant, Lba};
@@ -80,8 +81,8 @@ impl Limits {
     pub fn begin(&mut self, now: Instant, command: Command) {
         debug_assert!(self.has_idle_core(), "a command is fetched when a core is idle");
         let end = now + self.work(command.op, command.lba, command.sectors);
-        let place = self.working.partition_point(|(other, _)| *other <= end);
-        self.working.insert(place, (end, command));
+        let last = self.working.back().map_or(end, |(last, _)| *last);
+        self.working.push_back((end.max(last), command));
     }
 
     pub fn take_worked(&mut self, now: Instant) -> Option<Command> {

@@ -169,9 +169,9 @@ impl Ports {
         let command = limits.take_landed(now)?;
         let data = if command.op == Op::Write { command.bytes() } else { 0 };
         let at = limits.cross_dram(now, data) + self.controller;
-        // A command without data passes those that bring some.
-        let place = self.arriving.partition_point(|(other, _)| *other <= at);
-        self.arriving.insert(place, (at, command));
+        // A command without data does not pass those that bring some: their order is kept.
+        let last = self.arriving.back().map_or(at, |(last, _)| *last);
+        self.arriving.push_back((at.max(last), command));
         self.look_ahead();
         Some(false)
     }

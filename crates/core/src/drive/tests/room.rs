@@ -175,8 +175,8 @@ fn a_flush_waits_for_what_the_last_row_waited_for_and_a_durable_write_for_its_ow
     assert_eq!(splits(&mut bench)[&own], split(&expected));
 }
 
-/// The page would have stayed in the buffer: who meets its program waits for the flush. To the flush
-/// itself it is a program.
+/// The page would have stayed in the buffer: who meets its program waits for the flush. To the
+/// flush itself it is a program.
 #[test]
 fn a_read_and_a_durable_write_wait_for_the_row_that_a_flush_sent() {
     let spec = DriveSpec {

@@ -4,7 +4,7 @@ use super::PageMap;
 use crate::ftl::GcSpec;
 
 impl PageMap {
-    /// Takes the marks of `gc`; where collections are `paused`, the soft marks lie at the hard ones.
+    /// Takes the marks of `gc`; where GC is `paused`, the soft marks lie at the hard ones.
     pub fn set_marks(&mut self, gc: &GcSpec, paused: bool) {
         let (rows, lanes) = (f64::from(self.layout.rows), self.pools[0].lanes);
         let units = self.layout.units_per_lane() * lanes;

