@@ -108,13 +108,14 @@ class FeaturesKeys(TypedDict, total=False):
     cache_program: bool
     cache_read: bool
     independent_planes: bool
+    page_order: Literal["word-line", "paired"]
 
 class Features(Section):
     """
     Options of a die. The defaults are the plainest die: one page at a time, registers
     without a cache.
     """
-    def __init__(self, *, program_planes: int = ..., program_pages: int = ..., cache_program: bool = ..., cache_read: bool = ..., independent_planes: bool = ...) -> None: ...
+    def __init__(self, *, program_planes: int = ..., program_pages: int = ..., cache_program: bool = ..., cache_read: bool = ..., independent_planes: bool = ..., page_order: Literal["word-line", "paired"] = ...) -> None: ...
     program_planes: int
     """Planes that one program (and erase) always covers together; 1 means each plane alone."""
     program_pages: int
@@ -128,10 +129,13 @@ class Features(Section):
     Planes of a die work independently of each other (otherwise a die does one array
     operation at a time).
     """
+    page_order: Literal["word-line", "paired"]
+    """The order in which the pages of a block are programmed."""
 
 class ArrayTimingKeys(TypedDict, total=False):
     read: Sequence[Time]
     program: Sequence[Time]
+    foggy: Time
     erase_step: Time
     erase_steps: int
 
@@ -140,11 +144,16 @@ class ArrayTiming(Section):
     Times of the array operations. A list gives one time for each page type (lower, middle,
     upper), repeating over a block.
     """
-    def __init__(self, *, read: Sequence[Time] = ..., program: Sequence[Time] = ..., erase_step: Time = ..., erase_steps: int = ...) -> None: ...
+    def __init__(self, *, read: Sequence[Time] = ..., program: Sequence[Time] = ..., foggy: Time = ..., erase_step: Time = ..., erase_steps: int = ...) -> None: ...
     read: Sequence[Time]
     """tR for each page type."""
     program: Sequence[Time]
     """tPROG for each page type (with one-shot programming: one time, for the whole word line)."""
+    foggy: Time
+    """
+    The coarse pass of a word line that is programmed in two (foggy-fine): its data crosses
+    twice, and `program` is the fine pass. 0: one pass.
+    """
     erase_step: Time
     """One erase step (ramp, pulse, recovery, verify)."""
     erase_steps: int
@@ -647,6 +656,90 @@ class Scrub(Section):
     rewrite_at: int
     """A scrubbed page with so many wrong bits in a codeword is written anew; 0 is never."""
 
+class RetryKeys(TypedDict, total=False):
+    mode: Literal["none", "plain", "pipelined", "on-die"]
+    start: Literal["default", "block"]
+    entries: int
+    correctable: int
+    decode: Time
+    soft_reads: int
+    soft_correctable: int
+    soft_decode: Time
+    shorten: float
+    short_errors: int
+    check: Time
+    reset: Time
+    refresh_at: int
+
+class Retry(Section):
+    """Read retry."""
+    def __init__(self, *, mode: Literal["none", "plain", "pipelined", "on-die"] = ..., start: Literal["default", "block"] = ..., entries: int = ..., correctable: int = ..., decode: Time = ..., soft_reads: int = ..., soft_correctable: int = ..., soft_decode: Time = ..., shorten: float = ..., short_errors: int = ..., check: Time = ..., reset: Time = ..., refresh_at: int = ...) -> None: ...
+    mode: Literal["none", "plain", "pipelined", "on-die"]
+    """How; with `none` no page holds an error of age, and nothing of `[ageing]` is modelled."""
+    start: Literal["default", "block"]
+    """The voltages of the first read."""
+    entries: int
+    """Entries of the retry table behind the default voltages."""
+    correctable: int
+    """Wrong bits of a codeword that the hard decoder corrects."""
+    decode: Time
+    """A hard decoding."""
+    soft_reads: int
+    """Senses whose data the soft decoder takes, after the table; 0: there is none."""
+    soft_correctable: int
+    """Wrong bits of a codeword that the soft decoder corrects."""
+    soft_decode: Time
+    """A soft decoding."""
+    shorten: float
+    """Share by which the tR of a retry is shorter."""
+    short_errors: int
+    """Wrong bits that the shorter tR adds."""
+    check: Time
+    """On the die: how long it takes to find that a page will not decode."""
+    reset: Time
+    """Pipelined: a RESET stops the sense that nobody needs."""
+    refresh_at: int
+    """A block is refreshed when a read of it takes this many retries; 0 is never."""
+
+class AgeingKeys(TypedDict, total=False):
+    pe_cycles: int
+    retention: Time
+    reads: int
+    drift: float
+    drift_wear: float
+    disturb: float
+    floor: float
+    floor_wear: float
+    slope: float
+    spread: float
+    page_types: Sequence[float]
+
+class Ageing(Section):
+    """The age of the flash at the start, and how it ages."""
+    def __init__(self, *, pe_cycles: int = ..., retention: Time = ..., reads: int = ..., drift: float = ..., drift_wear: float = ..., disturb: float = ..., floor: float = ..., floor_wear: float = ..., slope: float = ..., spread: float = ..., page_types: Sequence[float] = ...) -> None: ...
+    pe_cycles: int
+    """P/E cycles of every block at the start; those of the run are added."""
+    retention: Time
+    """For how long the data of preconditioning was stored before the run."""
+    reads: int
+    """Reads that every block has seen since it was written, at the start."""
+    drift: float
+    """Entries of the retry table by which a page shifts while ln(1 + days) rises by one."""
+    drift_wear: float
+    """Share by which 1000 P/E cycles raise that."""
+    disturb: float
+    """Entries by which 100,000 reads of a block shift its pages."""
+    floor: float
+    """Wrong bits of a codeword at the best voltages, new."""
+    floor_wear: float
+    """Share by which 1000 P/E cycles raise that."""
+    slope: float
+    """Wrong bits grow e^slope times with each entry away from the best voltages."""
+    spread: float
+    """Pages differ in their shift by up to this share, either way."""
+    page_types: Sequence[float]
+    """Wrong bits of each page type over `floor`, repeating like `device.timing.read`."""
+
 class FaultKeys(TypedDict, total=False):
     factory_bad: float
     program_fail: float
@@ -678,6 +771,7 @@ class DriveKeys(TypedDict, total=False):
     channel_take: Literal["early", "with-slot"]
     queue_depth: int
     controller: Time
+    firmware: Firmware | FirmwareKeys
     link: Rate
     link_fetch: Size
     link_command: Size
@@ -686,7 +780,7 @@ class DriveKeys(TypedDict, total=False):
 
 class Drive(Section):
     """The drive around the flash."""
-    def __init__(self, *, buffer: Size = ..., buffer_hit: Time = ..., flush_above: float | str = ..., background_flush: bool = ..., full_buffer: Literal["any", "own"] = ..., write_through: bool = ..., power_loss_protection: bool = ..., scheduler: Literal["read-first", "out-of-order", "fifo"] = ..., channel_order: Literal["first-come", "data-first", "round-robin"] = ..., channel_take: Literal["early", "with-slot"] = ..., queue_depth: int = ..., controller: Time = ..., link: Rate = ..., link_fetch: Size = ..., link_command: Size = ..., link_completion: Size = ..., brt: Literal["forecast", "exact"] = ...) -> None: ...
+    def __init__(self, *, buffer: Size = ..., buffer_hit: Time = ..., flush_above: float | str = ..., background_flush: bool = ..., full_buffer: Literal["any", "own"] = ..., write_through: bool = ..., power_loss_protection: bool = ..., scheduler: Literal["read-first", "out-of-order", "fifo"] = ..., channel_order: Literal["first-come", "data-first", "round-robin"] = ..., channel_take: Literal["early", "with-slot"] = ..., queue_depth: int = ..., controller: Time = ..., firmware: Firmware | FirmwareKeys = ..., link: Rate = ..., link_fetch: Size = ..., link_command: Size = ..., link_completion: Size = ..., brt: Literal["forecast", "exact"] = ...) -> None: ...
     buffer: Size
     """DRAM write buffer."""
     buffer_hit: Time
@@ -722,7 +816,12 @@ class Drive(Section):
     queue_depth: int
     """Commands that the drive works on at once; more wait in their order. 0 is unlimited."""
     controller: Time
-    """Controller time of each command (a delay, not a shared resource)."""
+    """Controller time of each command (a delay; what commands share is in `firmware`)."""
+    @property
+    def firmware(self) -> Firmware:
+        """The controller as a shared resource."""
+    @firmware.setter
+    def firmware(self, value: Firmware | FirmwareKeys) -> None: ...
     link: Rate
     """Data rate of the host link, each direction."""
     link_fetch: Size
@@ -733,6 +832,39 @@ class Drive(Section):
     """Bytes of a completion on the link, behind the data of a read."""
     brt: Literal["forecast", "exact"]
     """How the busy remaining time of a read that fails fast is found."""
+
+class FirmwareKeys(TypedDict, total=False):
+    cores: int
+    command: Time
+    look_up: Time
+    dram: Rate
+    arbitration: Literal["first-come", "round-robin"]
+    weights: Sequence[int]
+
+class Firmware(Section):
+    """
+    The controller as a shared resource: firmware cores, DRAM, and which queue is served
+    next. By default nothing of it takes time.
+    """
+    def __init__(self, *, cores: int = ..., command: Time = ..., look_up: Time = ..., dram: Rate = ..., arbitration: Literal["first-come", "round-robin"] = ..., weights: Sequence[int] = ...) -> None: ...
+    cores: int
+    """Cores, each of which works on one command at a time; 0 is no limit."""
+    command: Time
+    """Time of a core for each command."""
+    look_up: Time
+    """
+    Time of a core for each look-up of the map: one for each mapping unit of a read or a
+    write.
+    """
+    dram: Rate
+    """Data rate of the DRAM, which each byte of the host crosses twice."""
+    arbitration: Literal["first-come", "round-robin"]
+    """Which waiting command is fetched next."""
+    weights: Sequence[int]
+    """
+    `round-robin`: commands in a row of the queue of the first job, of the second, ..; 1
+    where none is given.
+    """
 
 class RecoveryKeys(TypedDict, total=False):
     keep: bool
@@ -850,9 +982,12 @@ class WorkloadKeys(TypedDict, total=False):
     run: Size
     offset: Size
     size: Size
+    files: int
+    sequence: int
     arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"]
     queue_depth: int
     think: Time
+    start: Time
     host_delay: Time
     host_busy: Time
     rate: float
@@ -870,7 +1005,7 @@ class WorkloadKeys(TypedDict, total=False):
 
 class Workload(Section):
     """A workload: fio-like jobs that run side by side."""
-    def __init__(self, *, jobs: Sequence[Job | JobKeys] = ..., act: Act | ActKeys | None = ..., trace: Trace | TraceKeys | None = ..., read_percent: float = ..., block_sizes: Sequence[Sequence[Size | float]] = ..., write_block_sizes: Sequence[Sequence[Size | float]] = ..., align: Size = ..., pattern: Literal["random", "sequential", "shuffle", "zipf", "tiers"] = ..., zipf_theta: float = ..., tiers: Sequence[Sequence[float]] = ..., write_tiers: Sequence[Sequence[float]] = ..., cyclic_tiers: int = ..., tier_block: Size = ..., run: Size = ..., offset: Size = ..., size: Size = ..., arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"] = ..., queue_depth: int = ..., think: Time = ..., host_delay: Time = ..., host_busy: Time = ..., rate: float = ..., peak_to_mean: float = ..., burst: Time = ..., phases: Phases | PhasesKeys | None = ..., rewrites: Rewrites | RewritesKeys | None = ..., requests: int = ..., time: Time = ..., fua_percent: float = ..., flush_every: int = ..., trim_percent: float = ..., stream: int = ..., stream_by: Literal["job", "tier"] = ...) -> None: ...
+    def __init__(self, *, jobs: Sequence[Job | JobKeys] = ..., act: Act | ActKeys | None = ..., trace: Trace | TraceKeys | None = ..., read_percent: float = ..., block_sizes: Sequence[Sequence[Size | float]] = ..., write_block_sizes: Sequence[Sequence[Size | float]] = ..., align: Size = ..., pattern: Literal["random", "sequential", "shuffle", "zipf", "tiers"] = ..., zipf_theta: float = ..., tiers: Sequence[Sequence[float]] = ..., write_tiers: Sequence[Sequence[float]] = ..., cyclic_tiers: int = ..., tier_block: Size = ..., run: Size = ..., offset: Size = ..., size: Size = ..., files: int = ..., sequence: int = ..., arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"] = ..., queue_depth: int = ..., think: Time = ..., start: Time = ..., host_delay: Time = ..., host_busy: Time = ..., rate: float = ..., peak_to_mean: float = ..., burst: Time = ..., phases: Phases | PhasesKeys | None = ..., rewrites: Rewrites | RewritesKeys | None = ..., requests: int = ..., time: Time = ..., fua_percent: float = ..., flush_every: int = ..., trim_percent: float = ..., stream: int = ..., stream_by: Literal["job", "tier"] = ...) -> None: ...
     jobs: Sequence[Job]
     """
     The jobs. In a scenario file the keys of `[workload]` are the defaults of each
@@ -927,12 +1062,24 @@ class Workload(Section):
     """First byte of the job's range."""
     size: Size
     """Length of the job's range; 0B means up to the end of the device."""
+    files: int
+    """
+    The range is so many files, or devices, of one size, and requests go to them in turn, as
+    fio's do where a job has several.
+    """
+    sequence: int
+    """
+    Jobs of the same number draw the same sizes and addresses in the same order, as fio's
+    processes do (`randrepeat`); 0 is a sequence of its own.
+    """
     arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"]
     """When requests are issued."""
     queue_depth: int
     """`closed`: requests kept outstanding; `paced`: threads."""
     think: Time
     """`closed`: pause between a completion and the next request of that slot."""
+    start: Time
+    """`closed`: the job begins so long after the run."""
     host_delay: Time
     """
     `closed`: what the host adds to each request beside its thread's work: interrupt, wake-
@@ -998,9 +1145,12 @@ class JobKeys(TypedDict, total=False):
     run: Size
     offset: Size
     size: Size
+    files: int
+    sequence: int
     arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"]
     queue_depth: int
     think: Time
+    start: Time
     host_delay: Time
     host_busy: Time
     rate: float
@@ -1018,7 +1168,7 @@ class JobKeys(TypedDict, total=False):
 
 class Job(Section):
     """One job: what it asks for and when."""
-    def __init__(self, *, trace: Trace | TraceKeys | None = ..., read_percent: float = ..., block_sizes: Sequence[Sequence[Size | float]] = ..., write_block_sizes: Sequence[Sequence[Size | float]] = ..., align: Size = ..., pattern: Literal["random", "sequential", "shuffle", "zipf", "tiers"] = ..., zipf_theta: float = ..., tiers: Sequence[Sequence[float]] = ..., write_tiers: Sequence[Sequence[float]] = ..., cyclic_tiers: int = ..., tier_block: Size = ..., run: Size = ..., offset: Size = ..., size: Size = ..., arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"] = ..., queue_depth: int = ..., think: Time = ..., host_delay: Time = ..., host_busy: Time = ..., rate: float = ..., peak_to_mean: float = ..., burst: Time = ..., phases: Phases | PhasesKeys | None = ..., rewrites: Rewrites | RewritesKeys | None = ..., requests: int = ..., time: Time = ..., fua_percent: float = ..., flush_every: int = ..., trim_percent: float = ..., stream: int = ..., stream_by: Literal["job", "tier"] = ...) -> None: ...
+    def __init__(self, *, trace: Trace | TraceKeys | None = ..., read_percent: float = ..., block_sizes: Sequence[Sequence[Size | float]] = ..., write_block_sizes: Sequence[Sequence[Size | float]] = ..., align: Size = ..., pattern: Literal["random", "sequential", "shuffle", "zipf", "tiers"] = ..., zipf_theta: float = ..., tiers: Sequence[Sequence[float]] = ..., write_tiers: Sequence[Sequence[float]] = ..., cyclic_tiers: int = ..., tier_block: Size = ..., run: Size = ..., offset: Size = ..., size: Size = ..., files: int = ..., sequence: int = ..., arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"] = ..., queue_depth: int = ..., think: Time = ..., start: Time = ..., host_delay: Time = ..., host_busy: Time = ..., rate: float = ..., peak_to_mean: float = ..., burst: Time = ..., phases: Phases | PhasesKeys | None = ..., rewrites: Rewrites | RewritesKeys | None = ..., requests: int = ..., time: Time = ..., fua_percent: float = ..., flush_every: int = ..., trim_percent: float = ..., stream: int = ..., stream_by: Literal["job", "tier"] = ...) -> None: ...
     @property
     def trace(self) -> Trace:
         """Replay this trace instead of generating requests."""
@@ -1065,12 +1215,24 @@ class Job(Section):
     """First byte of the job's range."""
     size: Size
     """Length of the job's range; 0B means up to the end of the device."""
+    files: int
+    """
+    The range is so many files, or devices, of one size, and requests go to them in turn, as
+    fio's do where a job has several.
+    """
+    sequence: int
+    """
+    Jobs of the same number draw the same sizes and addresses in the same order, as fio's
+    processes do (`randrepeat`); 0 is a sequence of its own.
+    """
     arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"]
     """When requests are issued."""
     queue_depth: int
     """`closed`: requests kept outstanding; `paced`: threads."""
     think: Time
     """`closed`: pause between a completion and the next request of that slot."""
+    start: Time
+    """`closed`: the job begins so long after the run."""
     host_delay: Time
     """
     `closed`: what the host adds to each request beside its thread's work: interrupt, wake-
@@ -1315,7 +1477,7 @@ class Measure(Section):
 class Scenario(Section):
     """A scenario: a built-in one, a file, or a text, and what lies over it."""
     def __init__(self, base: str | PathLike[str] = "oltp", *, text: str | None = None,
-                 trace: str | PathLike[str] | None = None, name: str = ..., summary: str = ..., seed: int = ..., policies: Sequence[str] = ..., device: Device | DeviceKeys | str | PathLike[str] = ..., ftl: Ftl | FtlKeys = ..., gc: Gc | GcKeys = ..., rain: Rain | RainKeys = ..., erase: Erase | EraseKeys = ..., program: Program | ProgramKeys = ..., scrub: Scrub | ScrubKeys = ..., faults: Fault | FaultKeys = ..., drive: Drive | DriveKeys = ..., recovery: Recovery | RecoveryKeys = ..., array: Array | ArrayKeys = ..., precondition: Precondition | PreconditionKeys = ..., workload: Workload | WorkloadKeys | str | PathLike[str] = ..., measure: Measure | MeasureKeys = ...) -> None: ...
+                 trace: str | PathLike[str] | None = None, name: str = ..., summary: str = ..., seed: int = ..., policies: Sequence[str] = ..., device: Device | DeviceKeys | str | PathLike[str] = ..., ftl: Ftl | FtlKeys = ..., gc: Gc | GcKeys = ..., rain: Rain | RainKeys = ..., erase: Erase | EraseKeys = ..., program: Program | ProgramKeys = ..., scrub: Scrub | ScrubKeys = ..., retry: Retry | RetryKeys = ..., ageing: Ageing | AgeingKeys = ..., faults: Fault | FaultKeys = ..., drive: Drive | DriveKeys = ..., recovery: Recovery | RecoveryKeys = ..., array: Array | ArrayKeys = ..., precondition: Precondition | PreconditionKeys = ..., workload: Workload | WorkloadKeys | str | PathLike[str] = ..., measure: Measure | MeasureKeys = ...) -> None: ...
     @classmethod
     def from_toml(cls, text: str, name: str = "scenario") -> Scenario:
         """The scenario of a text, as a scenario file has it."""
@@ -1383,6 +1545,16 @@ class Scenario(Section):
         """Bit errors and scrubbing."""
     @scrub.setter
     def scrub(self, value: Scrub | ScrubKeys) -> None: ...
+    @property
+    def retry(self) -> Retry:
+        """Reads that do not decode at once."""
+    @retry.setter
+    def retry(self, value: Retry | RetryKeys) -> None: ...
+    @property
+    def ageing(self) -> Ageing:
+        """The age of the flash, which the reads of `[retry]` meet."""
+    @ageing.setter
+    def ageing(self, value: Ageing | AgeingKeys) -> None: ...
     @property
     def faults(self) -> Fault:
         """Bad blocks: factory bad ones, and programs and erases that fail."""
