@@ -341,7 +341,8 @@ impl<'a, 'b> Search<'a, 'b> {
         near
     }
 
-    /// Runs the settings that more money buys: the heads of the groups that are not far off, the cheapest first.
+    /// Runs the settings that more money buys: the heads of the groups that are not far off, the
+    /// cheapest first.
     fn costlier(&mut self, best: usize) -> Result<(), Stop> {
         let mut heads: Vec<usize> = self
             .heads()

@@ -2,10 +2,10 @@
 //! cross.
 //!
 //! A core takes a command when it is fetched, works on it, and lets go of it before it crosses the
-//! link; so a command waits in its queue for a core as for a place. Commands leave the cores in the
-//! order of their fetch, or else a short write could pass a long one of the same place: a core whose
-//! command is ready early holds it until those before it have left. Data cross the DRAM first come
-//! first served, in both directions.
+//! link; so a command waits in its queue for a core as for a place. Commands leave the cores in
+//! the order of their fetch, or else a short write could pass a long one of the same place: a core
+//! whose command is ready early holds it until those before it have left. Data cross the DRAM first
+//! come first served, in both directions.
 
 use crate::drive::{Command, FirmwareSpec, Op};
 use crate::units::{Bandwidth, Duration, Instant, Lba};

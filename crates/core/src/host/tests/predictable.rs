@@ -167,6 +167,7 @@ fn a_busy_remaining_time_of_perfect_foresight_is_exactly_what_happens() {
         setup.jobs[0].read_percent = 50.0;
         (setup.drive.brt, setup.drive.controller) = (BusyRemaining::Exact, Duration::ZERO);
         (setup.drive.link, setup.drive.queue_depth) = (crate::units::Bandwidth::default(), 0);
+        setup.drive.firmware = crate::drive::FirmwareSpec::default();
         setup
     };
     let mut modes = [0; GcMode::ALL.len()];
