@@ -38,7 +38,7 @@ pub struct AdviseArgs {
     /// A number of the cost model: money.flash_gb=0.08 (repeatable)
     #[arg(long = "cost", value_name = "KEY=VALUE", allow_hyphen_values = true)]
     pub costs: Vec<String>,
-    /// The scenario whose drive a trace is played on
+    /// The scenario whose drive a trace is replayed on
     #[arg(long, value_name = "NAME|FILE", default_value = "oltp")]
     pub scenario: String,
     /// Another device, whole: a name of `manx device list` or the path of a table

@@ -16,7 +16,7 @@ pub struct WhyArgs {
     /// The trace (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
     #[arg(value_name = "TRACE")]
     pub trace: String,
-    /// The scenario whose drive the model plays it on
+    /// The scenario whose drive the model replays it on
     #[arg(long, value_name = "NAME|FILE", default_value = "oltp")]
     pub scenario: String,
     /// Another device, whole: a name of `manx device list` or the path of a table

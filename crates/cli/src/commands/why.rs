@@ -38,7 +38,7 @@ pub fn run(args: &WhyArgs, screen: &Screen) -> Result<(), Failure> {
     bars.clear();
     let why = why?;
     if STOP.load(Ordering::Relaxed) {
-        return Err(Failure::Interrupted("nothing was told"));
+        return Err(Failure::Interrupted("nothing was reported"));
     }
     let plain = |text: String| text.replace(|c: char| c.is_control() && c != '\n', " ");
     print(&if args.json { show::document(&why) } else { plain(show::text(&why)) })

@@ -45,7 +45,8 @@ fn the_answer_is_the_same_bytes_with_any_threads_and_its_commands_play_what_they
     let ask = |jobs: &str, out: &str| {
         let sets = ["--set", "workload.requests=20000", "--set", "gc.hard=0.02"];
         let slo = ["advise", "quick", "--slo", "read.p99 < 20ms", "--json", "-q"];
-        manx(&[&slo[..], &SMALL, &sets, &["--jobs", jobs, "--out", out]].concat())
+        let least = ["--minimise", "op"];
+        manx(&[&slo[..], &least, &SMALL, &sets, &["--jobs", jobs, "--out", out]].concat())
     };
     let (one, two) = (folder("advise-one"), folder("advise-two"));
     let first = ask("1", &one);

@@ -85,7 +85,7 @@ pub struct RetrySpec {
     pub short_errors: u32,
     /// On the die: how long it takes to find that a page will not decode.
     pub check: Duration,
-    /// Pipelined: a RESET stops the sense that nobody needs.
+    /// Pipelined: a RESET stops the sense that is not needed.
     pub reset: Duration,
     /// A block is refreshed when a read of it takes this many retries; 0 is never.
     pub refresh_at: u32,

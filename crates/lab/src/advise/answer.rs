@@ -208,7 +208,7 @@ fn impossible(question: &Question, bounds: &[Bound], possible: bool) -> String {
     let missed = |bound: &Bound| {
         let goals = question.goals.iter().zip(&bound.judged);
         let told = goals.filter(|(_, judged)| !judged.meets).map(|(goal, judged)| {
-            let value = judged.value.map_or("not told".to_string(), |value| goal.show(value));
+            let value = judged.value.map_or("not reported".to_string(), |value| goal.show(value));
             format!("{} is {value}", goal.text)
         });
         told.collect::<Vec<_>>().join(", ")

@@ -251,7 +251,7 @@ pub fn refuse(question: &Question) -> Result<(), ConfigError> {
     }
     match footprint(question) {
         Some(why) => Err(ConfigError::new(format!(
-            "{why}: no policy can play it as it is; a larger drive (--set \
+            "{why}: no policy can serve it as it is; a larger drive (--set \
              device.geometry.blocks=N), or --remap modulo to fold it"
         ))),
         None => Ok(()),

@@ -159,7 +159,7 @@ impl Question {
                 };
                 let again = (passes > 1 && !said("workload.trace.repeat")).then(|| {
                     remarks.push(format!(
-                        "the trace is played {passes} times in a row, so that the goals have the \
+                        "the trace is replayed {passes} times in a row, so that the goals have the \
                          samples that they need"
                     ));
                     keyed("workload.trace.repeat", &passes.to_string(), "--loop", passes)
@@ -200,7 +200,7 @@ fn only_job(scenario: &Scenario) -> Result<&JobSpec, ConfigError> {
     match scenario.workload.jobs.as_slice() {
         [job] if scenario.workload.act.is_none() => Ok(job),
         _ => Err(ConfigError::new(format!(
-            "{}: advise plays one job or one trace, and this scenario has {} jobs{}",
+            "{}: advise takes one job or one trace, and this scenario has {} jobs{}",
             scenario.name,
             scenario.workload.jobs.len(),
             if scenario.workload.act.is_some() { " of an ACT load (manx act rate)" } else { "" }

@@ -250,7 +250,7 @@ pub fn shares(shares: &[Share]) -> String {
 fn tail(answer: &Answer) -> String {
     let effort = &answer.effort;
     let mut text = format!(
-        "\n{} of {} settings played in {} runs, {} requests ({:.1} % of a whole grid); {} presumed \
+        "\n{} of {} settings tried in {} runs, {} requests ({:.1} % of a whole grid); {} presumed \
          to miss, as the same policy misses with more of everything\n",
         effort.played,
         effort.settings,

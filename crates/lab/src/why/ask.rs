@@ -157,7 +157,7 @@ fn remedy(kind: Kind, table: &[Modelled]) -> Remedy {
                     told(us),
                     told(least)
                 ),
-                _ => "a drive whose reads suspend collections: preemptive/t-es(16ms)".to_string(),
+                _ => "a drive whose reads suspend GC runs: preemptive/t-es(16ms)".to_string(),
             }
         }
         Kind::Burst => match tail("nogc") {

@@ -46,7 +46,7 @@ fn share(result: &RunResult, causes: &[Cause]) -> f64 {
         all.all().iter().filter(|(cause, _)| wanted(*cause)).map(|(_, us)| us).sum()
     };
     let excess = of(&|cause| !own.contains(&cause));
-    assert!(excess > 0.0, "nobody waited: {all:?}");
+    assert!(excess > 0.0, "no request waited: {all:?}");
     of(&|cause| causes.contains(&cause)) / excess
 }
 
@@ -70,7 +70,7 @@ fn writes_behind_a_full_buffer_behind_a_collection_are_told_as_that() {
 fn writes_behind_merges_are_told_as_that() {
     let sets = ["device.timing.read=[\"100us\"]", "workload.rate=20.0", "workload.requests=3000"];
     let result = played("fast", &sets);
-    assert!(result.log.is_some(), "its collections are merges");
+    assert!(result.log.is_some(), "its GC runs are merges");
     let share = share(&result, &[Cause::GcCopy, Cause::Space]);
     assert!(share >= 0.99, "{share}: {:?}", result.attribution.unwrap().write[0]);
     let told = crate::advise::causes::shares(&result.attribution.as_ref().unwrap().write[0], true);

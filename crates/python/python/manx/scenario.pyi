@@ -697,7 +697,7 @@ class Retry(Section):
     check: Time
     """On the die: how long it takes to find that a page will not decode."""
     reset: Time
-    """Pipelined: a RESET stops the sense that nobody needs."""
+    """Pipelined: a RESET stops the sense that is not needed."""
     refresh_at: int
     """A block is refreshed when a read of it takes this many retries; 0 is never."""
 
