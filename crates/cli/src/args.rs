@@ -81,7 +81,7 @@ pub enum Command {
     Run(RunArgs),
     /// Compare policies; the first is the baseline
     Compare(CompareArgs),
-    /// Which drive and settings keep goals at least cost, and what is possible at all
+    /// Which drive and settings keep goals, at least cost
     Advise(Box<AdviseArgs>),
     /// Why a trace's tail is there: its own latencies beside the model's
     Why(Box<WhyArgs>),

@@ -413,9 +413,9 @@ fn price(
 fn rank(question: &Question, setting: usize) -> [f64; BETTER.len()] {
     let (_, places) = question.plan.place(setting);
     BETTER.map(|key| {
-        let axes = question.plan.axes().iter().zip(&places);
-        let value = axes.filter(|(axis, _)| axis.key == key).map(|(axis, at)| &axis.values[*at]);
-        value.last().map_or(0.0, |text| {
+        let mut axes = question.plan.axes().iter().zip(&places);
+        let found = axes.find(|(axis, _)| axis.key == key);
+        found.map(|(axis, at)| &axis.values[*at]).map_or(0.0, |text| {
             let bytes = text.parse::<Bytes>().map(|size| size.get() as f64);
             text.parse::<f64>().or(bytes.map_err(|_| ())).unwrap_or(0.0)
         })

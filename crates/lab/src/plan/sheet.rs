@@ -51,6 +51,9 @@ pub struct Sheet {
     pub notes: Vec<String>,
 }
 
+/// A symbol as it is printed: name, value, meaning, source.
+type Row<'a> = (String, String, &'a str, &'a str);
+
 impl Sheet {
     /// Adds a symbol.
     pub fn symbol(
@@ -72,7 +75,7 @@ impl Sheet {
     /// For a person.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n\n", self.title);
-        let symbols: Vec<(String, String, &str, &str)> = self
+        let symbols: Vec<Row<'_>> = self
             .symbols
             .iter()
             .map(|symbol| {
@@ -80,9 +83,7 @@ impl Sheet {
                 (symbol.symbol.to_string(), value, symbol.meaning, symbol.source.as_str())
             })
             .collect();
-        let width = |of: &dyn Fn(&(String, String, &str, &str)) -> usize| {
-            symbols.iter().map(of).max().unwrap_or(0)
-        };
+        let width = |of: &dyn Fn(&Row<'_>) -> usize| symbols.iter().map(of).max().unwrap_or(0);
         let (names, values, meanings) =
             (width(&|row| row.0.len()), width(&|row| row.1.len()), width(&|row| row.2.len()));
         for (name, value, meaning, source) in &symbols {
