@@ -11,6 +11,8 @@ pub(in crate::drive) enum Task {
     Served { request: u32 },
     /// The data of a read is decoded.
     Decoded { request: u32 },
+    /// A write without a request ends: the write buffer has it.
+    Taken { id: u32 },
     /// The XOR of a reconstructed page ends.
     Reconstructed { rebuild: u32 },
     /// The scrubber's next page.
@@ -20,16 +22,24 @@ pub(in crate::drive) enum Task {
 }
 
 /// All of it, in the order of the times; at one instant in the order in which it was put off.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(in crate::drive) struct Later {
     queue: VecDeque<(Instant, Task)>,
+    /// When the first of it is due: asked before every event of the drive.
+    next_at: Instant,
+}
+
+impl Default for Later {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), next_at: Instant::NEVER }
+    }
 }
 
 impl Later {
     /// When the first of it is due; [`Instant::NEVER`] when nothing is.
     #[inline]
     pub fn next_at(&self) -> Instant {
-        self.queue.front().map_or(Instant::NEVER, |(at, _)| *at)
+        self.next_at
     }
 
     /// `task` is due at `at`.
@@ -41,12 +51,18 @@ impl Later {
             let place = self.queue.partition_point(|(other, _)| *other <= at);
             self.queue.insert(place, (at, task));
         }
+        self.next_at = self.next_at.min(at);
     }
 
     /// Takes the first that is due at `now`.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Task> {
-        self.queue.pop_front_if(|(at, _)| *at == now).map(|(_, task)| task)
+        if self.next_at != now {
+            return None;
+        }
+        let (_, task) = self.queue.pop_front()?;
+        self.next_at = self.queue.front().map_or(Instant::NEVER, |(at, _)| *at);
+        Some(task)
     }
 }
 

@@ -56,7 +56,7 @@ pub use storage::{Step, Storage, Walked};
 
 use crate::flash::{Block, ChannelOrder, ChannelTake, Device, Flash};
 use crate::ftl::{GcSpec, PageMap, Translation};
-use crate::sim::Slab;
+use crate::sim::{Slab, Table};
 use crate::stats::Counters;
 use crate::units::{Duration, Instant, Lba, Lpn};
 use buffer::slots::WriteBuffer;
@@ -78,7 +78,7 @@ pub struct Drive {
     ports: Ports,
     requests: Slab<Request>,
     ops: Slab<FlashOp>,
-    queues: Vec<DieQueues>,
+    queues: Table<DieQueues>,
     /// When operations start.
     dispatching: dies::schedule::Dispatching,
     /// Strict FIFO only: every waiting host operation, oldest first.
@@ -197,7 +197,7 @@ impl Drive {
             merges: gc::merge::Merges::new(gc, &flash, &ftl),
             kept: None,
             dftl: None,
-            queues: vec![DieQueues::default(); layout.dies as usize],
+            queues: vec![DieQueues::default(); layout.dies as usize].into(),
             dispatching: dies::schedule::Dispatching::of(spec),
             spec: spec.clone(),
             ports: Ports::new(spec, flash.layout.unit_shift),
@@ -292,8 +292,15 @@ impl Drive {
     /// The command is in the controller.
     #[inline]
     fn begin(&mut self, now: Instant, command: Command) {
-        if self.reads_directly() && self.starts_directly(now, &command) {
-            return;
+        if self.is_direct() {
+            let goes = match command.op {
+                Op::Read => self.starts_directly(now, &command),
+                Op::Write => self.is_taken_directly(now, &command),
+                Op::Trim | Op::Flush => false,
+            };
+            if goes {
+                return;
+            }
         }
         let (op, request) = (command.op, Request::new(command));
         let request = self.requests.insert(request);
@@ -379,6 +386,7 @@ impl Drive {
         } else if let Some(task) = self.later.take(now) {
             match task {
                 Task::Served { request } => self.finish_with(now, request, Status::Success),
+                Task::Taken { id } => self.direct_write_ended(now, id),
                 Task::Reconstructed { rebuild } => self.rebuilt(now, rebuild),
                 Task::Decoded { request } => self.read_decoded(now, request),
                 Task::Scrub => self.scrub_turn(now),
@@ -407,32 +415,6 @@ impl Drive {
             if now >= limit.min(self.next_but_flash_at()) {
                 return;
             }
-        }
-    }
-
-    #[inline(always)]
-    fn fire_next(&mut self, now: Instant) {
-        let fired = self.flash.fire_next();
-        if let Some(op) = fired.done() {
-            let straight = self.collector.way.is_straight && !self.watches;
-            let ended = self.ends_directly(now, op, fired.behind_gc)
-                || (straight && fired.free().is_some_and(|die| self.copy_goes_on(now, op, die)));
-            if !ended {
-                self.step_ended(now, op);
-                self.op_done(now, op, fired.behind_gc);
-            }
-        }
-        if let Some(die) = fired.free() {
-            if fired.done().is_none() {
-                self.array_is_free(now, die);
-            }
-            if self.may_dispatch(die) {
-                self.dispatch(now, die);
-            }
-            self.flash.rest(die);
-        }
-        if let Some(die) = fired.preload() {
-            self.preload(now, die);
         }
     }
 
@@ -469,7 +451,8 @@ impl Drive {
 
     /// Commands under way or waiting inside the drive.
     pub fn outstanding(&self) -> usize {
-        self.ports.queued() + self.requests.len() - self.failed_under_way()
+        let direct = self.direct.under_way as usize;
+        self.ports.queued() + self.requests.len() + direct - self.failed_under_way()
     }
 }
 

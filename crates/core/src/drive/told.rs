@@ -2,13 +2,77 @@
 //! This is where each owner of an operation is told.
 
 use super::dies::queues::{FlashOp, Owner};
-use super::io::direct::Direct;
 use super::{Drive, Status};
+use crate::flash::Fired;
 use crate::sim::NIL;
 use crate::units::Die;
 use crate::units::Instant;
 
 impl Drive {
+    /// Does the next event of the flash, at `now`.
+    #[inline(always)]
+    pub(super) fn fire_next(&mut self, now: Instant) {
+        let fired = self.flash.fire_next();
+        if let Some(op) = fired.done()
+            && !self.ends_shortly(now, op, fired)
+        {
+            self.step_ended(now, op);
+            self.op_done(now, op, fired.behind_gc);
+        }
+        if let Some(die) = fired.free()
+            && (self.flash.is_idle(die) || !self.direct.is_possible())
+        {
+            self.die_is_free(now, die, fired.done().is_none());
+        }
+        if let Some(die) = fired.preload() {
+            self.preload(now, die);
+        }
+    }
+
+    /// The array of a die may take an operation, with one that ended or, `early`, before it did.
+    #[inline(always)]
+    fn die_is_free(&mut self, now: Instant, die: Die, early: bool) {
+        if early && self.collector.planes.is_some() {
+            self.copy_if_drained(now, die);
+        }
+        if self.may_dispatch(die) {
+            self.dispatch(now, die);
+        }
+        self.flash.rest(die);
+    }
+
+    /// The end of an operation at which no optional feature looks; false where one may, and where a
+    /// read waits for others: then nothing was done.
+    #[inline(always)]
+    fn ends_shortly(&mut self, now: Instant, op: u32, fired: Fired) -> bool {
+        let direct = self.direct.is_possible();
+        match self.ops[op].owner {
+            Owner::Direct { id } => {
+                self.direct_read_ended(now, op, id, fired.behind_gc);
+                true
+            }
+            Owner::Request { .. } if direct => self.ends_directly(now, op, fired.behind_gc),
+            Owner::Row { first_slot } if direct => {
+                self.row_ends_directly(now, op, first_slot);
+                true
+            }
+            Owner::ChainRead { .. } | Owner::ChainProgram { .. } | Owner::ChainCopy { .. } => {
+                let straight = self.collector.way.is_straight && !self.watches;
+                straight && fired.free().is_some_and(|die| self.copy_goes_on(now, op, die))
+            }
+            _ => false,
+        }
+    }
+
+    /// Ends the program of a row of the host.
+    fn row_ends_directly(&mut self, now: Instant, op: u32, first_slot: u32) {
+        let die = self.flash.layout.die_of(self.ops[op].lane);
+        self.row_done(now, op, first_slot);
+        self.ops.release(op);
+        self.collector.user_ended(die);
+        self.poll_gc(now, die);
+    }
+
     /// A flash operation is done.
     #[inline]
     pub(in crate::drive) fn op_done(&mut self, now: Instant, op: u32, behind_gc: bool) {
@@ -53,6 +117,7 @@ impl Drive {
                 self.read_left(now, die);
                 self.read_done(now, op, request, first);
             }
+            Owner::Direct { .. } => unreachable!("it has an end of its own"),
             Owner::LookUp { request, number } => {
                 self.collector.user_read_ended(die);
                 self.looked_up(now, op, request, number);
@@ -108,7 +173,7 @@ impl Drive {
         else {
             return false;
         };
-        if self.direct != Direct::Possible || self.requests[request].remaining != 1 {
+        if self.requests[request].remaining != 1 {
             return false;
         }
         let die = self.flash.layout.die_of(lane);

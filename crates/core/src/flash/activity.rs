@@ -158,6 +158,7 @@ impl Flash {
     pub fn log_activity(&mut self, room: Room) {
         let sensed = vec![Instant::START; self.dies.len()];
         self.activity = Some(Box::new(Activity { room, slices: Vec::new(), sensed }));
+        self.look_for_features();
     }
 
     /// The slices recorded, in no order of time.

@@ -395,6 +395,7 @@ impl super::Flash {
     pub fn keep_books(&mut self) {
         self.blame = Some(Box::new(Blame::new(self.layout.dies, self.layout.channels)));
         self.watches_channels = true;
+        self.look_for_features();
     }
 
     /// Blocked time of the die so far, by blocker; zeros without attribution.

@@ -87,6 +87,7 @@ impl Flash {
     /// operation; garbage collection must send commands only (copyback).
     pub fn cut_transfers(&mut self) {
         (self.cuts, self.watches_channels) = (true, true);
+        self.look_for_features();
     }
 
     /// A transfer's place on the channel, where transfers are cut.
@@ -228,6 +229,7 @@ impl Flash {
     /// not cut.
     pub fn serve_in_order(&mut self, order: ChannelOrder) {
         (self.order, self.watches_channels) = (Some(order), true);
+        self.look_for_features();
     }
 
     /// A transfer's place on the channel, where they are served in an order of their own.

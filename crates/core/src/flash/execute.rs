@@ -13,12 +13,28 @@ use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 impl Flash {
-    /// Gives an idle die its next operation. `inline(always)`: callers pass constants, so the
-    /// branches fold.
+    /// Gives an idle die its next operation.
     #[inline(always)]
     pub fn start(&mut self, now: Instant, die: Die, operation: Operation) {
+        if self.is_lean {
+            self.start_as::<true>(now, die, operation);
+        } else {
+            self.start_watched(now, die, operation);
+        }
+    }
+
+    #[inline(never)]
+    fn start_watched(&mut self, now: Instant, die: Die, operation: Operation) {
+        self.start_as::<false>(now, die, operation);
+    }
+
+    /// [`Flash::start`]; `LEAN` where no feature looks at single operations. `inline(always)`:
+    /// callers pass constants, so the branches fold.
+    #[inline(always)]
+    fn start_as<const LEAN: bool>(&mut self, now: Instant, die: Die, operation: Operation) {
+        debug_assert!(self.is_lean || !LEAN, "a feature looks at single operations");
         let slot = die.index();
-        if let Some(blame) = &mut self.blame {
+        if !LEAN && let Some(blame) = &mut self.blame {
             blame.started(now, slot, &operation, operation.block(&self.layout));
         }
         let d = &mut self.dies[slot];
@@ -31,24 +47,24 @@ impl Flash {
             What::Read { page, .. } => {
                 d.phase = Phase::Sensing;
                 self.assert_readable(die, page);
-                let command = self.reserve_first(now, at, Crossing::Command, &operation);
+                let command = self.reserve_first::<LEAN>(now, at, Crossing::Command, &operation);
                 let sensed = command.end + self.timing.read(&self.layout, page);
-                match self.retries.is_some() {
+                match !LEAN && self.retries.is_some() {
                     true => (command, sensed + self.plan_read(now, slot, page)),
                     false => (command, sensed),
                 }
             }
             What::Program { row, sectors } => {
-                d.phase =
-                    if self.watches_loads { Phase::TransferringIn } else { Phase::Programming };
-                self.take_row(row);
-                let load = self.reserve_first(now, at, Crossing::In(sectors), &operation);
+                let watches_loads = !LEAN && self.watches_loads;
+                d.phase = if watches_loads { Phase::TransferringIn } else { Phase::Programming };
+                self.take_row::<LEAN>(row);
+                let load = self.reserve_first::<LEAN>(now, at, Crossing::In(sectors), &operation);
                 let array = self.timing.program(&self.layout, row);
-                (load, load.end + if self.watches_loads { Duration::ZERO } else { array })
+                (load, load.end + if watches_loads { Duration::ZERO } else { array })
             }
             What::System { sectors } => {
                 d.phase = Phase::Programming;
-                let load = self.reserve_first(now, at, Crossing::In(sectors), &operation);
+                let load = self.reserve_first::<LEAN>(now, at, Crossing::In(sectors), &operation);
                 (load, load.end + self.timing.program(&self.layout, Ppn(0)))
             }
             What::Copy { .. } => unreachable!("a whole copy has a start of its own"),
@@ -58,12 +74,15 @@ impl Flash {
                 (at_once, now + Duration::from_ns(u64::from(nanoseconds)))
             }
             What::Erase { .. } => {
-                let command = self.reserve_first(now, at, Crossing::EraseCommand, &operation);
+                let command =
+                    self.reserve_first::<LEAN>(now, at, Crossing::EraseCommand, &operation);
                 (command, self.erase_begins(slot, command.end))
             }
         };
         self.timers.set(slot, at);
-        self.log_start(now, slot, (command.start, command.end), at);
+        if !LEAN {
+            self.log_start(now, slot, (command.start, command.end), at);
+        }
     }
 
     /// Asserts the physics of a read: its page is programmed, and wholly.
@@ -97,14 +116,14 @@ impl Flash {
     /// Takes the channel for the first thing that an operation sends, and notes a wait behind
     /// garbage collection.
     #[inline(always)]
-    fn reserve_first(
+    fn reserve_first<const LEAN: bool>(
         &mut self,
         now: Instant,
         at: (usize, Channel),
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        let reserved = self.reserve(now, at, Whose::Current, crossing, operation);
+        let reserved = self.reserve_as::<LEAN>(now, at, Whose::Current, crossing, operation);
         if reserved.behind_gc {
             self.waits_behind_gc(at.0, operation);
         }
@@ -124,13 +143,25 @@ impl Flash {
     pub(super) fn reserve(
         &mut self,
         now: Instant,
+        at: (usize, Channel),
+        whose: Whose,
+        crossing: Crossing,
+        operation: &Operation,
+    ) -> Reserved {
+        self.reserve_as::<false>(now, at, whose, crossing, operation)
+    }
+
+    #[inline(always)]
+    fn reserve_as<const LEAN: bool>(
+        &mut self,
+        now: Instant,
         (slot, channel): (usize, Channel),
         whose: Whose,
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
         let channel = channel.index();
-        if self.watches_channels {
+        if !LEAN && self.watches_channels {
             if let Some(order) = self.order {
                 let crossing = (order, crossing);
                 return self.reserve_in_order(now, (slot, whose), channel, crossing, operation);
@@ -186,16 +217,27 @@ impl Flash {
     /// operations.
     #[inline(always)]
     pub fn fire_next(&mut self) -> Fired {
+        if self.is_lean { self.fire_as::<true>() } else { self.fire_watched() }
+    }
+
+    #[inline(never)]
+    fn fire_watched(&mut self) -> Fired {
+        self.fire_as::<false>()
+    }
+
+    #[inline(always)]
+    fn fire_as<const LEAN: bool>(&mut self) -> Fired {
         let (now, slot) = self.timers.serve().expect("fire is called when something is due");
-        let Some(die) = self.dies.get(slot) else {
+        if !LEAN && slot >= self.dies.len() {
             return self.other_turn(now, slot);
-        };
+        }
+        let die = &self.dies[slot];
         match die.phase {
             Phase::Sensing if !matches!(die.operation.what, What::Read { sectors: 0, .. }) => {
-                self.sensed(now, slot)
+                self.sensed_as::<LEAN>(now, slot)
             }
             Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Copying => {
-                self.finish(now, slot)
+                self.finish_as::<LEAN>(now, slot)
             }
             Phase::CopyReading => self.copy_is_read(now, slot),
             _ => self.fire_other(now, slot),
@@ -205,7 +247,7 @@ impl Flash {
     #[inline(never)]
     fn fire_other(&mut self, now: Instant, slot: usize) -> Fired {
         match self.dies[slot].phase {
-            Phase::Erasing { steps_left: 0 } => self.finish(now, slot),
+            Phase::Erasing { steps_left: 0 } => self.finished(now, slot),
             Phase::TransferringIn => self.loaded(now, slot),
             Phase::Foggy => self.loads_again(now, slot),
             Phase::TransferringAgain => self.array_programs(now, slot),
@@ -265,12 +307,12 @@ impl Flash {
                 now + time
             }
             Next::Cross => {
-                let out = self.reserve_first(now, at, out, &operation);
+                let out = self.reserve_first::<false>(now, at, out, &operation);
                 self.log_data_out(slot, Some((out.start, out.end)), out.start);
                 out.end
             }
             Next::CrossAndSense(time) => {
-                let out = self.reserve_first(now, at, out, &operation);
+                let out = self.reserve_first::<false>(now, at, out, &operation);
                 self.log_data_out(slot, Some((out.start, out.end)), now);
                 self.log(slot, (now, now + time), Act::Read, &operation);
                 out.end.max(now + time)
@@ -299,15 +341,19 @@ impl Flash {
     /// The next sense of a read: its command, and so long in the array.
     fn sense_again(&mut self, now: Instant, slot: usize, time: Duration) -> Instant {
         let (operation, channel) = (self.dies[slot].operation, self.dies[slot].channel);
-        let command = self.reserve_first(now, (slot, channel), Crossing::Command, &operation);
+        let command = self.reserve_first::<false>(now, (slot, channel), Crossing::Command, &operation);
         let done = command.end + time;
         self.log_start(now, slot, (command.start, command.end), done);
         done
     }
 
+    pub(super) fn sensed(&mut self, now: Instant, slot: usize) -> Fired {
+        self.sensed_as::<false>(now, slot)
+    }
+
     /// The array read is done: the data goes to the channel, or waits for it.
     #[inline(always)]
-    pub(super) fn sensed(&mut self, now: Instant, slot: usize) -> Fired {
+    fn sensed_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let What::Read { sectors, .. } = die.operation.what else {
             unreachable!("only a read senses")
@@ -315,7 +361,7 @@ impl Flash {
         if sectors == 0 {
             return self.finished(now, slot);
         }
-        if self.cache_read && die.leaving.is_some() {
+        if !LEAN && self.cache_read && die.leaving.is_some() {
             die.phase = Phase::WaitingForRegister;
             self.timers.clear(slot);
             if let Some(blame) = &mut self.blame {
@@ -328,20 +374,24 @@ impl Flash {
             die.phase = Phase::WaitingForChannel;
             channel.waiting.push_back(slot as u32);
             self.timers.clear(slot);
-            if let Some(blame) = &mut self.blame {
+            if !LEAN && let Some(blame) = &mut self.blame {
                 blame.data_waits(now, slot);
             }
             return Fired::NOTHING;
         }
-        self.transfer_out(now, slot)
+        self.transfer_out_as::<LEAN>(now, slot)
+    }
+
+    pub(super) fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
+        self.transfer_out_as::<false>(now, slot)
     }
 
     #[inline(always)]
-    pub(super) fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
+    fn transfer_out_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         // A collection's own reads keep the die: its next step follows at once, and nothing may
         // come between.
-        if self.cache_read && !die.operation.gc {
+        if !LEAN && self.cache_read && !die.operation.gc {
             // The command of the next read goes ahead of this data, or the array would idle while
             // it crosses: the caller starts that read now, and the data asks for the channel after
             // it, at the same instant.
@@ -354,12 +404,15 @@ impl Flash {
         };
         let (operation, at) = (die.operation, (slot, die.channel));
         die.phase = Phase::TransferringOut;
-        let reserved = self.reserve(now, at, Whose::Current, Crossing::Out(sectors), &operation);
+        let crossing = Crossing::Out(sectors);
+        let reserved = self.reserve_as::<LEAN>(now, at, Whose::Current, crossing, &operation);
         self.timers.set(slot, reserved.end);
         if reserved.behind_gc {
             self.waits_behind_gc(slot, &operation);
         }
-        self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
+        if !LEAN {
+            self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
+        }
         Fired::NOTHING
     }
 
@@ -440,17 +493,17 @@ impl Flash {
 
     #[inline(never)]
     pub(super) fn finished(&mut self, now: Instant, slot: usize) -> Fired {
-        self.finish(now, slot)
+        self.finish_as::<false>(now, slot)
     }
 
     /// The die's operation is done.
     #[inline(always)]
-    fn finish(&mut self, now: Instant, slot: usize) -> Fired {
+    fn finish_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let operation = die.operation;
         let done = Fired { done: operation.token, behind_gc: die.behind_gc, ..Fired::NOTHING };
         die.free(now);
-        if let Some(blame) = &mut self.blame {
+        if !LEAN && let Some(blame) = &mut self.blame {
             blame.freed(now, slot);
             blame.ended(slot, Whose::Current);
         }
@@ -458,10 +511,11 @@ impl Flash {
             What::Read { .. } => self.counters.reads += 1,
             What::Program { row, .. } => {
                 self.counters.programs += 1;
-                if let Some(spares) = &mut self.spares {
+                if !LEAN && let Some(spares) = &mut self.spares {
                     spares.ends(row);
                 }
-                if self.cache_program
+                if !LEAN
+                    && self.cache_program
                     && let Some((next, load)) = self.dies[slot].preloaded.take()
                 {
                     return Fired { preload: self.start_preloaded(now, slot, next, load), ..done };

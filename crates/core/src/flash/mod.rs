@@ -14,9 +14,9 @@
 //! asked for (`errors`, `retry`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`,
-//! `execute`, `registers`, `order`, `slot`, `cut`, `suspendable`, `suspend`, `runs`, `whole`,
-//! `train`, `pulses`, `stress`, `remaining`, `errors`, `ageing`, `retry`, `faults`, `spare`,
-//! `blame`, `past`, `activity`.
+//! `execute`, `features`, `registers`, `order`, `slot`, `cut`, `suspendable`, `suspend`, `runs`,
+//! `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `ageing`, `retry`, `faults`,
+//! `spare`, `blame`, `past`, `activity`.
 
 mod activity;
 mod ageing;
@@ -29,6 +29,7 @@ mod die;
 mod errors;
 mod execute;
 mod faults;
+mod features;
 mod fired;
 mod layout;
 mod occupation;
@@ -74,7 +75,7 @@ pub use suspendable::{
 pub use timing::Timing;
 pub(crate) use timing::page_types;
 
-use crate::sim::Timers;
+use crate::sim::{Table, Timers};
 use crate::units::{Die, Duration, Instant, Ppn};
 use channel::ChannelState;
 use die::DieState;
@@ -88,8 +89,8 @@ pub struct Flash {
     /// The geometry.
     pub layout: Layout,
     timing: Timing,
-    channels: Vec<ChannelState>,
-    dies: Vec<DieState>,
+    channels: Table<ChannelState>,
+    dies: Table<DieState>,
     timers: Timers,
     /// Rows programmed in each block; the next program of a block goes there and nowhere else.
     rows_written: Vec<u16>,
@@ -107,6 +108,8 @@ pub struct Flash {
     channel_timers: usize,
     /// One of these, or books are kept: a transfer is more than a next-free time.
     watches_channels: bool,
+    /// No feature looks at single operations.
+    is_lean: bool,
     /// Rows are programmed in any order.
     any_order: bool,
     counters: FlashOperations,
@@ -169,8 +172,8 @@ impl Flash {
         let timing = Timing::new(device, &layout);
         let dies = layout.dies as usize;
         let timer_slots = if device.feature.cache_read { 2 * dies } else { dies };
-        Self {
-            channels: vec![ChannelState::default(); layout.channels as usize],
+        let mut flash = Self {
+            channels: vec![ChannelState::default(); layout.channels as usize].into(),
             dies: layout.each_die().map(|die| DieState::new(layout.channel_of(die))).collect(),
             timers: Timers::new(timer_slots),
             rows_written: vec![0; layout.total_blocks() as usize],
@@ -186,6 +189,7 @@ impl Flash {
             slots: None,
             channel_timers: usize::MAX,
             watches_channels: false,
+            is_lean: false,
             any_order: false,
             counters: FlashOperations::default(),
             watches_loads: device.feature.cache_program || !device.timing.foggy.is_zero(),
@@ -207,7 +211,9 @@ impl Flash {
             activity: None,
             layout,
             timing,
-        }
+        };
+        flash.look_for_features();
+        flash
     }
 
     /// The operation times.
@@ -304,6 +310,7 @@ impl Flash {
     /// ([`Flash::next_behind_gc`]).
     pub fn report_waits(&mut self) {
         self.reports_waits = true;
+        self.look_for_features();
     }
 
     /// A read that began to wait behind garbage collection on its channel, since this was asked

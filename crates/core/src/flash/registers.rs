@@ -30,7 +30,7 @@ impl Flash {
         };
         let d = &mut self.dies[die.index()];
         debug_assert!(d.phase == Phase::Programming && d.preloaded.is_none());
-        self.take_row(row);
+        self.take_row::<false>(row);
         if let Some(blame) = &mut self.blame {
             blame.preloads(die.index());
         }

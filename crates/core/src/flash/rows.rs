@@ -6,8 +6,8 @@ use crate::units::Ppn;
 impl Flash {
     /// The row is about to be programmed: next in its block, unless any order is allowed.
     #[inline(always)]
-    pub(super) fn take_row(&mut self, row: Ppn) {
-        if let Some(spares) = &mut self.spares {
+    pub(super) fn take_row<const LEAN: bool>(&mut self, row: Ppn) {
+        if !LEAN && let Some(spares) = &mut self.spares {
             spares.begins(row);
         }
         let (block, row) = (self.layout.block_of(row), self.layout.row_of(row));

@@ -59,7 +59,7 @@ impl Flash {
         debug_assert!(self.may_run_copies());
         for (from, to) in copies {
             let version = self.load(*from);
-            self.take_row(*to);
+            self.take_row::<false>(*to);
             self.store(*to, version);
             if let Some(spares) = &mut self.spares {
                 spares.copied(*from, *to);

@@ -57,6 +57,7 @@ impl Flash {
         let registers = if self.cache_read { self.dies.len() } else { 0 };
         self.channel_timers = self.dies.len() + registers;
         self.timers = Timers::new(self.channel_timers + self.channels.len());
+        self.look_for_features();
     }
 
     /// True when the idle die may be given an operation now; otherwise it asks for a slot, and

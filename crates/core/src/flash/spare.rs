@@ -118,6 +118,7 @@ impl Flash {
             }
         }
         self.spares = Some(Box::new(spares));
+        self.look_for_features();
     }
 
     /// True where the spare areas are kept.
@@ -249,7 +250,10 @@ impl Flash {
     /// These cells with the power back: nothing is under way, and nothing has been counted.
     pub fn power_on(self, device: &Device) -> Self {
         let Self { rows_written, content, spares, any_order, .. } = self;
-        Self { rows_written, content, spares, any_order, ..Self::new(device, false) }
+        let mut flash =
+            Self { rows_written, content, spares, any_order, ..Self::new(device, false) };
+        flash.look_for_features();
+        flash
     }
 
     /// A flash of the same kind to try out how long something takes: every page of it may be read

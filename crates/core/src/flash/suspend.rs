@@ -53,6 +53,7 @@ impl Flash {
         let stress = Stress::new(self.layout.total_blocks());
         self.suspensions_mut().erases = Some(Erases { times, pulses, stress });
         self.suspends_erases = true;
+        self.look_for_features();
     }
 
     /// Lets each erase take what its block needs; the blocks were erased so often each, and `draw`
@@ -89,6 +90,7 @@ impl Flash {
     pub fn allow_program_suspension(&mut self, times: ProgramSuspensionTimes) {
         self.suspensions_mut().programs = Some(times);
         (self.suspends_programs, self.watches_loads) = (true, true);
+        self.look_for_features();
     }
 
     /// Suspensions so far, and their cost.

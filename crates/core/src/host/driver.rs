@@ -23,6 +23,8 @@ pub struct Driver<S: Storage = Drive> {
     begins: Vec<Lba>,
     free: Vec<u32>,
     now: Instant,
+    /// The storage has done everything before: a request that is due then may be issued.
+    done_before: Instant,
     /// The drive takes no command before: the power failed, and it recovers.
     ready: Instant,
     pub(super) outages: Vec<Outage>,
@@ -94,6 +96,7 @@ impl<S: Storage> Driver<S> {
             begins: Vec::new(),
             free: Vec::new(),
             now: Instant::START,
+            done_before: Instant::NEVER,
             ready: Instant::START,
             outages: Vec::new(),
             warmup,
@@ -180,7 +183,9 @@ impl<S: Storage> Driver<S> {
             // not part of it.
             return false;
         }
-        if let Some(completion) = self.storage.advance_before(at.min(self.look_at)) {
+        if (at != self.done_before || self.look_at < at)
+            && let Some(completion) = self.storage.advance_before(at.min(self.look_at))
+        {
             self.complete(&completion);
             return true;
         }
@@ -217,7 +222,7 @@ impl<S: Storage> Driver<S> {
         let mut under_way = vec![true; self.issued.len()];
         self.free.iter().for_each(|id| under_way[*id as usize] = false);
         self.account_outstanding(ready);
-        (self.now, self.ready) = (ready, ready);
+        (self.now, self.ready, self.done_before) = (ready, ready, Instant::NEVER);
         let mut lost = 0;
         for id in (0..under_way.len()).filter(|id| under_way[*id]) {
             let Issued { job, thread, .. } = self.issued[id];
@@ -247,7 +252,7 @@ impl<S: Storage> Driver<S> {
     #[inline]
     pub(super) fn issue(&mut self, job: usize, now: Instant) {
         debug_assert!(self.now <= now, "time does not go back");
-        self.now = now;
+        (self.now, self.done_before) = (now, now);
         self.account_outstanding(now);
         // Its own time: it may have waited for the drive.
         let at = self.jobs[job].next_at();
@@ -325,7 +330,7 @@ impl<S: Storage> Driver<S> {
     pub(super) fn complete(&mut self, completion: &Completion) {
         let Issued { at, op, sectors, job, thread, counted, .. } =
             self.issued[completion.id as usize];
-        self.now = completion.at;
+        (self.now, self.done_before) = (completion.at, completion.at);
         self.account_outstanding(completion.at);
         if !self.jobs.is_empty() {
             self.free.push(completion.id);
@@ -408,6 +413,9 @@ impl<S: Storage> Driver<S> {
 
     #[inline]
     fn account_outstanding(&mut self, now: Instant) {
+        if now == self.outstanding_since {
+            return;
+        }
         let outstanding = self.progress.issued - self.progress.completed;
         self.outstanding_time +=
             u128::from(outstanding) * u128::from(now.since(self.outstanding_since).as_ns());

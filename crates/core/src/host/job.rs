@@ -3,8 +3,8 @@
 use super::pace::Threads;
 use super::{Arrival, JobSpec, Request, RequestSource};
 use crate::drive::{Op, Storage};
+use crate::sim::Ring;
 use crate::units::{Duration, Instant, Lba};
-use std::collections::VecDeque;
 
 /// Requests drawn ahead of their time, so that their maps can be asked for early (addresses do not
 /// depend on timing).
@@ -123,7 +123,7 @@ pub struct Job {
     pacing: Pacing,
     ahead: Ahead,
     /// Closed loop: when each free slot may issue, in order.
-    slots: VecDeque<Instant>,
+    slots: Ring<Instant>,
     /// Paced: the threads.
     threads: Option<Threads>,
     /// The host's time for each request, if it takes any; when its thread is free again.
@@ -144,7 +144,7 @@ impl Job {
     /// A job of `source`, issued as `pacing` says.
     pub fn new(source: Box<dyn RequestSource>, pacing: Pacing) -> Self {
         let slots = match pacing {
-            Pacing::Open | Pacing::Paced { .. } => VecDeque::new(),
+            Pacing::Open | Pacing::Paced { .. } => Ring::default(),
             Pacing::Closed { depth, start, .. } => (0..depth).map(|_| start).collect(),
         };
         let threads = match pacing {
@@ -237,7 +237,7 @@ impl Job {
             (_, None) => Instant::NEVER,
             (Pacing::Open, Some(request)) => request.at,
             (Pacing::Closed { until, .. }, Some(_)) => match self.slots.front() {
-                Some(at) if at < until => *at,
+                Some(at) if at < *until => at,
                 _ => Instant::NEVER,
             },
             (Pacing::Paced { until, .. }, Some(_)) => {

@@ -6,14 +6,18 @@ mod external;
 pub mod math;
 mod mix;
 mod prefetch;
+mod ring;
 mod rng;
 mod slab;
+mod table;
 mod timers;
 
 pub use divide::Divisor;
 pub use external::External;
 pub use mix::{mix, unmix};
 pub use prefetch::prefetch;
+pub(crate) use ring::Ring;
 pub use rng::Rng;
 pub use slab::{NIL, Slab};
+pub(crate) use table::Table;
 pub use timers::Timers;

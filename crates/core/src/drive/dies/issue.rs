@@ -86,7 +86,9 @@ impl Drive {
             Owner::Journal | Owner::Checkpoint { .. } => {
                 What::System { sectors: operation.sectors }
             }
-            Owner::ChainCopy { .. } | Owner::MergeRun { .. } => unreachable!("it starts by itself"),
+            Owner::Direct { .. } | Owner::ChainCopy { .. } | Owner::MergeRun { .. } => {
+                unreachable!("it starts by itself")
+            }
         }
     }
 

@@ -36,6 +36,8 @@ impl Class {
 pub(in crate::drive) enum Owner {
     /// A host read: pages `first..` of the request.
     Request { request: u32, first: u32 },
+    /// A read of one page that found its die idle: the host's command, which has no request.
+    Direct { id: u32 },
     /// A part of the page map is read from a spare area: page `number` of a host read can be
     /// translated then.
     LookUp { request: u32, number: u32 },

@@ -9,6 +9,7 @@
 use super::limits::Limits;
 use super::waiting::Waiting;
 use crate::drive::{Command, Completion, Drive, DriveSpec, Op, Status};
+use crate::sim::{NIL, Ring};
 use crate::units::{Bandwidth, Duration, Instant, Lba, SECTOR};
 use std::collections::VecDeque;
 
@@ -16,6 +17,9 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Ports {
     link: Bandwidth,
+    no_link: bool,
+    /// Of the last transfer without data, and with: how many bytes, and how long they take.
+    known: [(u64, Duration); 2],
     /// Bytes on the link beside the data: of the request for a command, of it, of a completion.
     fetch_bytes: u64,
     command_bytes: u64,
@@ -31,7 +35,7 @@ pub(in crate::drive) struct Ports {
     waiting: Waiting,
     limits: Option<Box<Limits>>,
     arriving: VecDeque<(Instant, Command)>,
-    leaving: VecDeque<Leaving>,
+    leaving: Ring<Leaving>,
     /// Results and contents, which few completions carry, in their order.
     extras: VecDeque<Extra>,
     /// When the first of `arriving`, of `leaving` or of the limits is due: asked before every event
@@ -56,6 +60,19 @@ struct Leaving {
 
 const _: () = assert!(size_of::<Leaving>() == 16, "a completion on its way is small");
 
+impl Default for Leaving {
+    fn default() -> Self {
+        Self {
+            at: Instant::NEVER,
+            id: NIL,
+            status: Status::Success,
+            gc_blocked: false,
+            gc_blocked_at_split: false,
+            has_extra: false,
+        }
+    }
+}
+
 /// The rest of a completion, where there is any.
 #[derive(Clone, Debug)]
 struct Extra {
@@ -73,6 +90,8 @@ impl Ports {
             is_at_once: no_link && spec.controller.is_zero() && limits.is_none(),
             limits,
             link: spec.link,
+            no_link,
+            known: [(0, Duration::ZERO); 2],
             fetch_bytes: spec.link_fetch.get(),
             command_bytes: spec.link_command.get(),
             completion_bytes: spec.link_completion.get(),
@@ -81,7 +100,7 @@ impl Ports {
             fetched: 0,
             waiting: Waiting::new(&spec.firmware),
             arriving: VecDeque::new(),
-            leaving: VecDeque::new(),
+            leaving: Ring::default(),
             extras: VecDeque::new(),
             next_at: Instant::NEVER,
             in_free_at: Instant::START,
@@ -121,6 +140,20 @@ impl Ports {
         if self.waiting.is_empty() || !self.has_place() { None } else { self.waiting.take() }
     }
 
+    /// The time of `bytes` on the link; most requests are as large as the last one in their
+    /// direction.
+    #[inline]
+    fn crossing(&mut self, bytes: u64) -> Duration {
+        if self.no_link || bytes == 0 {
+            return Duration::ZERO;
+        }
+        let known = &mut self.known[usize::from(bytes >= SECTOR)];
+        if known.0 != bytes {
+            *known = (bytes, self.link.time_for(bytes));
+        }
+        known.1
+    }
+
     /// Counts a command as fetched; true when it is in the controller at once, else
     /// [`Ports::fetch`] says when.
     #[inline]
@@ -146,10 +179,10 @@ impl Ports {
         let data = if command.op == Op::Write { command.bytes() } else { 0 };
         let mut asked = now;
         if self.fetch_bytes > 0 {
-            asked = self.out_free_at.max(now) + self.link.time_for(self.fetch_bytes);
+            asked = self.out_free_at.max(now) + self.crossing(self.fetch_bytes);
             self.out_free_at = asked;
         }
-        let crossing = self.link.time_for(self.command_bytes + data);
+        let crossing = self.crossing(self.command_bytes + data);
         self.in_free_at = self.in_free_at.max(asked) + crossing;
         match &mut self.limits {
             Some(limits) if limits.has_dram() => limits.land(self.in_free_at, command),
@@ -204,12 +237,19 @@ impl Ports {
             None => now,
         };
         let bytes = bytes + self.completion_bytes;
-        let crossing = if bytes == 0 { Duration::ZERO } else { self.link.time_for(bytes) };
+        let crossing = self.crossing(bytes);
         let at = self.out_free_at.max(ready) + crossing;
         self.out_free_at = at;
         self.leaving.push_back(Leaving { at, ..leaving });
         self.next_at = self.next_at.min(at);
         at
+    }
+
+    /// Sends a completion of which nothing else is to be said, and the data of a read.
+    #[inline]
+    pub fn complete_plainly(&mut self, now: Instant, id: u32, sectors: u32, gc_blocked: bool) {
+        let leaving = Leaving { at: now, id, gc_blocked, ..Leaving::default() };
+        self.complete(now, leaving, u64::from(sectors) * SECTOR);
     }
 
     /// Sends the completion of a command that was never fetched.
@@ -228,7 +268,7 @@ impl Ports {
 
     #[inline]
     pub fn take_completion(&mut self, now: Instant) -> Option<Completion> {
-        let leaving = *self.leaving.front()?;
+        let leaving = self.leaving.front()?;
         if leaving.at != now {
             return None;
         }

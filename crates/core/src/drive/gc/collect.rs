@@ -119,6 +119,12 @@ impl Drive {
     /// After an operation ended on `die`: its domain may be able to start or to go on.
     #[inline]
     pub(in crate::drive) fn poll_gc(&mut self, now: Instant, die: Die) {
+        if self.collector.has_turns {
+            self.poll_turns(now, die);
+        }
+    }
+
+    fn poll_turns(&mut self, now: Instant, die: Die) {
         if self.collector.planes.is_some() {
             return self.poll_planes(now, die);
         }

@@ -29,7 +29,6 @@
 
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::gc::replay::Replay;
-use crate::drive::io::direct::Direct;
 use crate::drive::rehearse::Moment;
 use crate::drive::{BusyRemaining, Drive, PredictableLatency, Status};
 use crate::sim::NIL;
@@ -86,7 +85,7 @@ impl Drive {
                 replay: RefCell::default(),
             }));
             self.watches = true;
-            self.direct = Direct::Never;
+            self.direct.close();
         }
         self.counters.predictable.reads += 1;
         let pages =

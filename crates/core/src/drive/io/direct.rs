@@ -1,74 +1,139 @@
-//! Reads that wait for nothing: the way of `read`, `dies/schedule` and `told` in one go.
+//! Reads and writes that wait for nothing: the way of `read` or `write`, `dies/schedule` and `told`
+//! in one go.
 //!
 //! A read of one mapping unit that lies on flash and not in the write buffer, whose die is idle and
 //! has no operation waiting, starts at once. In a drive without optional features nothing on the
-//! way there and back asks about it, so this file does what is left (`told` has its end). In all
-//! other cases it does nothing, and the read takes the way through the lists.
+//! way there and back asks about it, so this file does what is left: it has no request, and its die
+//! keeps the place of its operation. A write of one unit that the buffer has room for has no
+//! request either. In all other cases nothing is done here, and commands take the way through the
+//! lists. The ends are in `ended`.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::face::request::Request;
-use crate::drive::{Command, Drive, Op, PredictableLatency};
+use crate::drive::face::request::Unit;
+use crate::drive::later::Task;
+use crate::drive::{Command, Drive, PredictableLatency, Stamp};
 use crate::flash::{Operation, What};
 use crate::ftl::Translation;
-use crate::units::{Instant, Lpn};
+use crate::sim::{NIL, Table};
+use crate::units::{Instant, Lane, Lpn, Ppn};
+
+/// Reads on the direct way.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Direct {
+    way: Way,
+    /// By die: the operation of the read that works there. Empty where a die may have two.
+    pub(super) ops: Table<u32>,
+    /// How many are under way.
+    pub(in crate::drive) under_way: u32,
+}
 
 /// Whether reads may take the direct way; found out at the first command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::drive) enum Direct {
+enum Way {
     #[default]
     Unknown,
     Never,
     Possible,
 }
 
+impl Direct {
+    /// Reads do not take the direct way any more.
+    pub fn close(&mut self) {
+        self.way = Way::Never;
+    }
+
+    /// True where reads may take the direct way.
+    #[inline]
+    pub fn is_possible(&self) -> bool {
+        self.way == Way::Possible
+    }
+}
+
 impl Drive {
     /// True where no optional feature looks at single operations.
     #[inline]
-    pub(in crate::drive) fn reads_directly(&mut self) -> bool {
-        if self.direct == Direct::Unknown {
-            self.direct = if self.is_plain() { Direct::Possible } else { Direct::Never };
+    pub(in crate::drive) fn is_direct(&mut self) -> bool {
+        if self.direct.way == Way::Unknown {
+            self.look_for_direct_way();
         }
-        self.direct == Direct::Possible
+        self.direct.is_possible()
+    }
+
+    #[cold]
+    fn look_for_direct_way(&mut self) {
+        self.direct.way = if self.is_plain() { Way::Possible } else { Way::Never };
+        if self.direct.is_possible() && self.flash.cache_registers() == 0 {
+            let Self { direct, ops, flash, .. } = self;
+            let op = |die| direct_op(flash.layout.lanes_on(die).first());
+            direct.ops = flash.layout.each_die().map(|die| ops.insert(op(die))).collect();
+        }
+    }
+
+    /// The mapping unit of a command that touches one, and no more.
+    #[inline(always)]
+    fn only_unit(&self, command: &Command) -> Option<Unit> {
+        let Command { lba, sectors, .. } = *command;
+        let layout = &self.flash.layout;
+        let (page, first) = (lba.0 >> layout.unit_shift, lba.0 as u32 & (layout.unit_sectors - 1));
+        let is_one = sectors.wrapping_sub(1) < layout.unit_sectors - first;
+        let is_there = page < u64::from(self.ftl.logical());
+        (is_one && is_there).then_some(Unit { lpn: Lpn(page as u32), first, sectors })
+    }
+
+    /// Takes a write of one mapping unit into the buffer, if that has room and no other write waits
+    /// for some. False where it has to wait, or completes on flash: then nothing was done.
+    #[inline]
+    pub(in crate::drive) fn is_taken_directly(&mut self, now: Instant, command: &Command) -> bool {
+        let durable = self.spec.write_through || command.fua;
+        if durable || self.watches || !self.writes.waiting.is_empty() || self.is_read_only() {
+            return false;
+        }
+        let Some(unit) = self.only_unit(command) else { return false };
+        let Some(slot) = self.slot_for(unit, Stamp::default()) else { return false };
+        self.buffer.slot_mut(slot).stream = command.stream;
+        self.counters.host_bytes_written += command.bytes();
+        self.direct.under_way += 1;
+        self.later.put(now + self.spec.buffer_hit, Task::Taken { id: command.id });
+        self.drain(now);
+        true
     }
 
     /// Starts a read whose die is idle. False where it has to wait, or needs more than one
     /// operation of the flash, or none: then nothing was done.
     #[inline]
     pub(in crate::drive) fn starts_directly(&mut self, now: Instant, command: &Command) -> bool {
-        let Command { op: Op::Read, lba, sectors, predictable: PredictableLatency::Off, .. } =
-            *command
-        else {
+        let Command { id, sectors, predictable: PredictableLatency::Off, .. } = *command else {
             return false;
         };
-        let shift = self.flash.layout.unit_shift;
-        let page = lba.0 >> shift;
-        if page >= u64::from(self.ftl.logical())
-            || sectors == 0
-            || (lba.0 + u64::from(sectors) - 1) >> shift != page
-        {
-            return false;
-        }
-        let lpn = Lpn(page as u32);
+        let Some(Unit { lpn, .. }) = self.only_unit(command) else { return false };
         if self.flash.has_trains() || self.buffer.find(lpn).is_some() {
             return false;
         }
         let Translation::Ready(ppn) = self.ftl.translate(lpn) else { return false };
-        let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
+        let block = self.flash.layout.block_of(ppn);
+        let lane = self.flash.layout.lane_of(block);
         let die = self.flash.layout.die_of(lane);
         if !self.is_free_for_host(die) {
             return false;
         }
-        let mut request = Request::of(command);
-        request.remaining = 1;
         debug_assert!(!self.flash.is_collecting(die), "die {die} is idle and open");
-        let request = self.requests.insert(request);
-        self.ftl.read_started(ppn);
-        let owner = Owner::Request { request, first: 0 };
-        let op = self.ops.insert(FlashOp::new(owner, Class::Read, lane, ppn, 1, sectors));
+        self.ftl.read_of_block_started(block);
+        let op = match self.direct.ops.is_empty() {
+            false => self.direct.ops[die.index()],
+            true => self.ops.insert(direct_op(lane)),
+        };
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.lane) = (Owner::Direct { id }, lane);
+        (operation.ppn, operation.sectors) = (ppn, sectors);
         self.next_sequence += 1;
+        self.direct.under_way += 1;
         self.collector.direct_read_started(die);
         let what = What::Read { page: ppn, sectors };
         self.flash.start(now, die, Operation { what, token: op, gc: false });
         true
     }
+}
+
+fn direct_op(lane: Lane) -> FlashOp {
+    FlashOp::new(Owner::Direct { id: NIL }, Class::Read, lane, Ppn::NONE, 1, 0)
 }

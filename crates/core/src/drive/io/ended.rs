@@ -12,6 +12,36 @@ use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 
 impl Drive {
+    /// The end of a read that started at once: nothing else waits for it but, perhaps, an erase.
+    #[inline]
+    pub(in crate::drive) fn direct_read_ended(
+        &mut self,
+        now: Instant,
+        op: u32,
+        id: u32,
+        behind_gc: bool,
+    ) {
+        let FlashOp { lane, ppn, sectors, .. } = self.ops[op];
+        let die = self.flash.layout.die_of(lane);
+        self.direct.under_way -= 1;
+        if self.direct.ops.is_empty() {
+            self.ops.release(op);
+        }
+        self.collector.user_read_ended(die);
+        self.counters.units_read += 1;
+        self.end_of_read(now, ppn);
+        self.ports.complete_plainly(now, id, sectors, behind_gc);
+        self.collector.user_ended(die);
+        self.poll_gc(now, die);
+    }
+
+    /// The end of a write that the buffer took at once: it has no request.
+    #[inline]
+    pub(in crate::drive) fn direct_write_ended(&mut self, now: Instant, id: u32) {
+        self.direct.under_way -= 1;
+        self.ports.complete_plainly(now, id, 0, false);
+    }
+
     /// A host read's flash operation is done.
     pub(in crate::drive) fn read_done(&mut self, now: Instant, op: u32, request: u32, first: u32) {
         let FlashOp { ppn, units, gc_blocked, feeds, .. } = self.ops[op];

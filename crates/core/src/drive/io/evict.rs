@@ -50,7 +50,7 @@ impl Drive {
         while self.must_drain() {
             let (is_wanted, stuck) = (self.is_flushing(), self.is_stuck());
             if self.writes.own_room && stuck {
-                self.writes.leaves_for = self.writes.waiting.back().copied();
+                self.writes.leaves_for = self.writes.waiting.back();
             }
             while let Some(lpn) = self.buffer.leaves_soon(LOOK_AHEAD) {
                 self.hint_eviction(lpn);

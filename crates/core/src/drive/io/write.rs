@@ -10,11 +10,12 @@
 
 use crate::drive::buffer::rows::Row;
 use crate::drive::buffer::slots::State;
+use crate::drive::face::request::Unit;
 use crate::drive::features::Scheme;
 use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
-use crate::sim::NIL;
+use crate::sim::{NIL, Ring, Table};
 use crate::units::{Instant, Lane};
 use std::collections::VecDeque;
 
@@ -22,12 +23,12 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct WritePath {
     /// Writes and deallocations that are not yet wholly in the buffer, in arrival order.
-    pub(in crate::drive) waiting: VecDeque<u32>,
+    pub(in crate::drive) waiting: Ring<u32>,
     /// Flushes that wait for pages to be on flash.
     pub(in crate::drive) flushes: VecDeque<Flush>,
     /// Pages gathering into the next row of each lane and class of data; every lane of class 0
     /// first.
-    pub(in crate::drive) rows: Vec<Row>,
+    pub(in crate::drive) rows: Table<Row>,
     /// Of these, those that hold something.
     pub(in crate::drive) open_rows: Vec<u32>,
     /// Dirty pages that stay in the buffer.
@@ -68,9 +69,9 @@ impl WritePath {
         let rows = (gathering.len() as u32 * layout.units_per_row).min(slots / 2);
         let share = (f64::from(slots) * spec.flush_above) as u32;
         Self {
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             flushes: VecDeque::new(),
-            rows: gathering,
+            rows: gathering.into(),
             open_rows: Vec::new(),
             dirty_max: if spec.background_flush { share.min(slots - rows) } else { slots },
             wanted: 0,
@@ -138,7 +139,7 @@ impl Drive {
     /// The next write to take, unless it found no room and nothing has made any.
     #[inline]
     fn next_write(&self) -> Option<u32> {
-        let request = self.writes.waiting.front().copied()?;
+        let request = self.writes.waiting.front()?;
         (!self.buffer.is_full() || !self.requests[request].stalled).then_some(request)
     }
 
@@ -214,19 +215,7 @@ impl Drive {
             Some(Content::Written(payload)) => payload[number as usize],
             _ => Stamp::default(),
         };
-        let slot = match self.buffer.find(unit.lpn) {
-            Some(slot) if self.buffer.slot(slot).state != State::Flying => {
-                self.buffer.overwrite(slot, unit.mask(), stamp);
-                self.counters.buffer.write_hits += 1;
-                slot
-            }
-            _ if self.buffer.is_full() => return false,
-            Some(flying) => {
-                self.counters.buffer.write_hits += 1;
-                self.buffer.insert_behind(flying, unit.mask(), stamp)
-            }
-            None => self.buffer.insert(unit.lpn, unit.mask(), stamp),
-        };
+        let Some(slot) = self.slot_for(unit, stamp) else { return false };
         if self.scheme == Scheme::LogBlocks {
             self.buffer.slot_mut(slot).pages = self.units(request);
         }
@@ -245,6 +234,24 @@ impl Drive {
             }
         }
         true
+    }
+
+    /// Puts a unit that is written into the buffer; `None` where that has no room.
+    #[inline]
+    pub(super) fn slot_for(&mut self, unit: Unit, stamp: Stamp) -> Option<u32> {
+        Some(match self.buffer.find(unit.lpn) {
+            Some(slot) if self.buffer.slot(slot).state != State::Flying => {
+                self.buffer.overwrite(slot, unit.mask(), stamp);
+                self.counters.buffer.write_hits += 1;
+                slot
+            }
+            _ if self.buffer.is_full() => return None,
+            Some(flying) => {
+                self.counters.buffer.write_hits += 1;
+                self.buffer.insert_behind(flying, unit.mask(), stamp)
+            }
+            None => self.buffer.insert(unit.lpn, unit.mask(), stamp),
+        })
     }
 
     /// Deallocates a map unit that the request covers wholly; a part of one keeps its data, as NVMe

@@ -131,7 +131,7 @@ impl Drive {
     pub(in crate::drive) fn book_past(&mut self) {
         let Some(attribution) = &mut self.attribution else { return };
         let waiting = self.writes.waiting.front().map_or(Instant::NEVER, |request| {
-            attribution.commands[self.requests[*request].command.id as usize][2]
+            attribution.commands[self.requests[request].command.id as usize][2]
         });
         let from = attribution.critical.lets_go(waiting);
         self.flash.asks_of_the_past(from);

@@ -153,6 +153,18 @@ impl Addresses {
         Lba(lba)
     }
 
+    /// True when every address is drawn for itself, from all.
+    pub(super) fn are_random(&self) -> bool {
+        self.run.sectors == 0 && matches!(self.chooser, Chooser::Random)
+    }
+
+    /// [`Addresses::draw`] where they are random.
+    #[inline]
+    pub(super) fn draw_random(&mut self, fit: Fit) -> Lba {
+        debug_assert!(self.are_random());
+        Lba((fit.first + self.rng.below(fit.slots)) * fit.step)
+    }
+
     /// The tier of the last request; a run keeps that of its start.
     #[inline]
     pub(super) fn tier(&self) -> u8 {

@@ -56,6 +56,11 @@ impl Arrivals {
         Ok(Self { process, end: bound.as_ns() })
     }
 
+    /// True when every request may be issued at once.
+    pub(super) fn are_at_once(&self) -> bool {
+        matches!(self.process, Process::Closed)
+    }
+
     /// When the next request arrives, or `None` beyond the end of the job.
     #[inline]
     pub(super) fn draw(&mut self) -> Option<Instant> {

@@ -38,7 +38,7 @@ pub use error::GenerateError;
 use crate::drive::Op;
 use crate::host::{Arrival, JobSpec, Pattern, Request, RequestSource, StreamBy};
 use crate::sim::Rng;
-use crate::units::Lba;
+use crate::units::{Instant, Lba};
 use address::Addresses;
 use arrival::Arrivals;
 use error::Job;
@@ -62,6 +62,9 @@ pub struct Generator {
     /// The hint of every request; by tier it is that of the tier.
     stream: u8,
     by_tier: bool,
+    /// A closed loop of one size at random addresses, of reads and writes alone: nothing but the
+    /// operation and the address is drawn.
+    is_plain: bool,
 }
 
 impl Generator {
@@ -104,7 +107,35 @@ impl Generator {
             None => None,
         };
         let stream = spec.stream;
-        Ok(Self { left, arrivals, mix, sizes, addresses, phases, rewrites, stream, by_tier })
+        let is_plain = phases.is_none()
+            && rewrites.is_none()
+            && arrivals.are_at_once()
+            && mix.is_of_reads_and_writes()
+            && sizes.are_one()
+            && addresses.are_random();
+        Ok(Self {
+            left,
+            arrivals,
+            mix,
+            sizes,
+            addresses,
+            phases,
+            rewrites,
+            stream,
+            by_tier,
+            is_plain,
+        })
+    }
+
+    /// The next request where little is drawn: the answer is that of the long way.
+    #[inline]
+    fn next_plain(&mut self) -> Request {
+        self.left -= 1;
+        let is_read = self.mix.reads.holds(self.mix.ops.next_u64());
+        let (op, fit) = (if is_read { Op::Read } else { Op::Write }, self.sizes.only(is_read));
+        let lba = self.addresses.draw_random(fit);
+        let (sectors, stream) = (fit.sectors, self.stream);
+        Request { at: Instant::START, op, lba, sectors, fua: false, stream }
     }
 
     /// The next request of a fitted profile.
@@ -141,6 +172,9 @@ impl RequestSource for Generator {
     fn next_request(&mut self) -> Option<Request> {
         if self.left == 0 {
             return None;
+        }
+        if self.is_plain {
+            return Some(self.next_plain());
         }
         if self.phases.is_some() || self.rewrites.is_some() {
             let request = self.next_fitted();
@@ -195,6 +229,11 @@ impl Mix {
             ops: stream(root, job, "op"),
             fuas: stream(root, job, "fua"),
         })
+    }
+
+    /// True when nothing but a number for each request decides.
+    fn is_of_reads_and_writes(&self) -> bool {
+        self.flush_every == 0 && !self.trims.may_hold() && !self.fua.may_hold()
     }
 
     /// The next operation, and whether it carries FUA.

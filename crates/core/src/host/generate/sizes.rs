@@ -115,12 +115,19 @@ impl Sizes {
             return mix.draw_part(is_large, self.rng.next_u64());
         }
         // One size of each needs no draw; the answer does not depend on the read mix.
-        let random = if self.reads.fits.len().max(self.writes.fits.len()) == 1 {
-            0
-        } else {
-            self.rng.next_u64()
-        };
+        let random = if self.are_one() { 0 } else { self.rng.next_u64() };
         mix.fits[mix.table.pick(random)]
+    }
+
+    /// True when reads have one size, and writes too.
+    pub(super) fn are_one(&self) -> bool {
+        self.reads.fits.len().max(self.writes.fits.len()) == 1
+    }
+
+    /// The only size of reads, or of writes.
+    #[inline]
+    pub(super) fn only(&self, is_read: bool) -> Fit {
+        if is_read { self.reads.first } else { self.writes.first }
     }
 
     /// The smallest size that is ever drawn: its slots are the granules of `zipf` and `tiers`.
@@ -135,6 +142,7 @@ impl Sizes {
 struct Mix {
     table: AliasTable,
     fits: Box<[Fit]>,
+    first: Fit,
     /// Those up to the mean size, and those above it; where there are none, all.
     parts: [AliasTable; 2],
 }
@@ -178,7 +186,9 @@ impl Mix {
             let part: Vec<f64> = part.collect();
             AliasTable::new(if part.iter().any(|weight| *weight > 0.0) { &part } else { &weights })
         });
-        Ok(Self { table: AliasTable::new(&weights), fits, parts })
+        let fits: Box<[Fit]> = fits;
+        let first = fits[0];
+        Ok(Self { table: AliasTable::new(&weights), fits, first, parts })
     }
 
     /// A size of one part.
