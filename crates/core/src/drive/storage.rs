@@ -36,6 +36,10 @@ pub struct Walked {
 /// Contract, as of [`Drive`]: commands are submitted in the order of their times, each after
 /// everything before its time has been done; cutting an advance at any points changes nothing.
 pub trait Storage {
+    /// When it returns a completion, an advance up to that instant would change nothing: a command
+    /// that is due then may be submitted at once.
+    const DOES_ALL_BEFORE: bool = false;
+
     /// The command arrives at `now`.
     fn submit(&mut self, now: Instant, command: Command);
 
@@ -92,6 +96,8 @@ pub trait Storage {
 }
 
 impl Storage for Drive {
+    const DOES_ALL_BEFORE: bool = true;
+
     #[inline]
     fn submit(&mut self, now: Instant, command: Command) {
         Drive::submit(self, now, command);

@@ -183,9 +183,8 @@ impl<S: Storage> Driver<S> {
             // not part of it.
             return false;
         }
-        if (at != self.done_before || self.look_at < at)
-            && let Some(completion) = self.storage.advance_before(at.min(self.look_at))
-        {
+        let is_done = S::DOES_ALL_BEFORE && at == self.done_before && at <= self.look_at;
+        if !is_done && let Some(completion) = self.storage.advance_before(at.min(self.look_at)) {
             self.complete(&completion);
             return true;
         }

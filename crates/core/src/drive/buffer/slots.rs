@@ -93,7 +93,7 @@ impl WriteBuffer {
     /// An empty buffer of `slots` pages of `sectors` sectors.
     pub fn new(slots: u32, sectors: u32) -> Self {
         let mut buffer = Self {
-            slots: Table::default(),
+            slots: Vec::with_capacity(slots as usize).into(),
             free: NIL,
             oldest: NIL,
             newest: NIL,

@@ -84,8 +84,8 @@ impl Drive {
     /// for some. False where it has to wait, or completes on flash: then nothing was done.
     #[inline]
     pub(in crate::drive) fn is_taken_directly(&mut self, now: Instant, command: &Command) -> bool {
-        let durable = self.spec.write_through || command.fua;
-        if durable || self.watches || !self.writes.waiting.is_empty() || self.is_read_only() {
+        let long = self.spec.write_through || command.fua || command.payload.is_some();
+        if long || self.watches || !self.writes.waiting.is_empty() || self.is_read_only() {
             return false;
         }
         let Some(unit) = self.only_unit(command) else { return false };
