@@ -308,12 +308,6 @@ impl PageMap {
         self.blocks.read_started(self.layout.block_of(ppn));
     }
 
-    /// A read of a block starts: the block is not erased before it ended.
-    #[inline]
-    pub fn read_of_block_started(&mut self, block: Block) {
-        self.blocks.read_started(block);
-    }
-
     /// A read of the page's block ended; true when an erase of that block may have waited for it.
     #[inline]
     pub fn read_ended(&mut self, ppn: Ppn) -> bool {

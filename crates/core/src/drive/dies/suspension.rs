@@ -117,6 +117,8 @@ impl Drive {
 
     fn suspension_mut(&mut self) -> &mut Suspension {
         let dies = self.flash.layout.dies;
+        // It looks at every die that works.
+        self.direct.close();
         self.suspension.get_or_insert_with(|| Box::new(Suspension::new(dies)))
     }
 

@@ -110,14 +110,13 @@ impl Drive {
             return false;
         }
         let Translation::Ready(ppn) = self.ftl.translate(lpn) else { return false };
-        let block = self.flash.layout.block_of(ppn);
-        let lane = self.flash.layout.lane_of(block);
+        let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
         let die = self.flash.layout.die_of(lane);
         if !self.is_free_for_host(die) {
             return false;
         }
         debug_assert!(!self.flash.is_collecting(die), "die {die} is idle and open");
-        self.ftl.read_of_block_started(block);
+        self.ftl.read_started(ppn);
         let op = match self.direct.ops.is_empty() {
             false => self.direct.ops[die.index()],
             true => self.ops.insert(direct_op(lane)),
