@@ -32,8 +32,8 @@ impl Drive {
     /// The array of a die may take an operation, with one that ended or, `early`, before it did.
     #[inline(always)]
     fn die_is_free(&mut self, now: Instant, die: Die, early: bool) {
-        if early && self.collector.planes.is_some() {
-            self.copy_if_drained(now, die);
+        if early {
+            self.array_is_free(now, die);
         }
         if self.may_dispatch(die) {
             self.dispatch(now, die);

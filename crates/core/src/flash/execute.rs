@@ -341,7 +341,8 @@ impl Flash {
     /// The next sense of a read: its command, and so long in the array.
     fn sense_again(&mut self, now: Instant, slot: usize, time: Duration) -> Instant {
         let (operation, channel) = (self.dies[slot].operation, self.dies[slot].channel);
-        let command = self.reserve_first::<false>(now, (slot, channel), Crossing::Command, &operation);
+        let command =
+            self.reserve_first::<false>(now, (slot, channel), Crossing::Command, &operation);
         let done = command.end + time;
         self.log_start(now, slot, (command.start, command.end), done);
         done
@@ -453,7 +454,8 @@ impl Flash {
             unreachable!("only a program has passes")
         };
         self.dies[slot].phase = Phase::TransferringAgain;
-        let load = self.reserve_first(now, (slot, channel), Crossing::In(sectors), &operation);
+        let load =
+            self.reserve_first::<false>(now, (slot, channel), Crossing::In(sectors), &operation);
         self.timers.set(slot, load.end);
         self.log(slot, (now, load.start), Act::Wait, &operation);
         self.log(slot, (load.start, load.end), Act::DataIn, &operation);

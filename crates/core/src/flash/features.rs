@@ -9,6 +9,7 @@ impl Flash {
         let observed = self.blame.is_some() || self.activity.is_some() || self.spares.is_some();
         let watched = self.watches_channels || self.watches_loads || self.reports_waits;
         let other = self.cache_read || self.suspends_erases || self.slots.is_some();
-        self.is_lean = !(observed || watched || other);
+        let senses_again = self.retries.is_some();
+        self.is_lean = !(observed || watched || other || senses_again);
     }
 }

@@ -387,6 +387,7 @@ impl Flash {
     pub fn retry_reads(&mut self, spec: &RetrySpec, age: &AgeingSpec, seed: u64) {
         let retries = Retries::new(spec, age, &self.rows_written, self.layout.dies, seed);
         self.retries = Some(Box::new(retries));
+        self.look_for_features();
     }
 
     pub(super) fn page_at(&self, page: Ppn) -> PageAt {
