@@ -116,7 +116,7 @@ impl Flash {
     /// Takes the channel for the first thing that an operation sends, and notes a wait behind
     /// garbage collection.
     #[inline(always)]
-    fn reserve_first<const LEAN: bool>(
+    pub(super) fn reserve_first<const LEAN: bool>(
         &mut self,
         now: Instant,
         at: (usize, Channel),
@@ -424,56 +424,6 @@ impl Flash {
             Some(channel) => self.channel_turn(now, channel),
             None => self.register_turn(now, slot - self.dies.len()),
         }
-    }
-
-    /// The data is in the page register and the array starts; the cache register is free for the
-    /// next program.
-    pub(super) fn loaded(&mut self, now: Instant, slot: usize) -> Fired {
-        let die = &self.dies[slot];
-        let What::Program { row, .. } = die.operation.what else {
-            unreachable!("only a program loads")
-        };
-        if self.suspends_programs {
-            let time = self.timing.program(&self.layout, row);
-            return self.program_begins(now, slot, time);
-        }
-        if !self.timing.is_one_pass() {
-            let (operation, done) = (die.operation, now + self.timing.foggy);
-            self.dies[slot].phase = Phase::Foggy;
-            self.timers.set(slot, done);
-            self.log(slot, (now, done), Act::Program, &operation);
-            return Fired::NOTHING;
-        }
-        self.array_programs(now, slot)
-    }
-
-    /// The coarse pass is done: the data of the row crosses again.
-    fn loads_again(&mut self, now: Instant, slot: usize) -> Fired {
-        let (operation, channel) = (self.dies[slot].operation, self.dies[slot].channel);
-        let What::Program { sectors, .. } = operation.what else {
-            unreachable!("only a program has passes")
-        };
-        self.dies[slot].phase = Phase::TransferringAgain;
-        let load =
-            self.reserve_first::<false>(now, (slot, channel), Crossing::In(sectors), &operation);
-        self.timers.set(slot, load.end);
-        self.log(slot, (now, load.start), Act::Wait, &operation);
-        self.log(slot, (load.start, load.end), Act::DataIn, &operation);
-        Fired::NOTHING
-    }
-
-    /// The array begins the only pass of a program, or the last one.
-    fn array_programs(&mut self, now: Instant, slot: usize) -> Fired {
-        let operation = self.dies[slot].operation;
-        let What::Program { row, .. } = operation.what else {
-            unreachable!("only a program loads")
-        };
-        let time = self.timing.program(&self.layout, row);
-        self.dies[slot].phase = Phase::Programming;
-        let done = now + time;
-        self.timers.set(slot, done);
-        self.log(slot, (now, done), Act::Program, &operation);
-        Fired { preload: slot as u32, ..Fired::NOTHING }
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! The cache register of a die: data that was read leaves through it while the array reads the next
-//! page, and the data of the next program goes ahead into it while the array still programs.
+//! page, and the data of the next program goes ahead into it while the array still programs. How a
+//! program goes on when its data is in.
 
 use super::activity::Act;
 use super::blame::Whose;
@@ -138,5 +139,55 @@ impl Flash {
             self.retry_turn(now, slot);
         }
         fired
+    }
+
+    /// The data is in the page register and the array starts; the cache register is free for the
+    /// next program.
+    pub(super) fn loaded(&mut self, now: Instant, slot: usize) -> Fired {
+        let die = &self.dies[slot];
+        let What::Program { row, .. } = die.operation.what else {
+            unreachable!("only a program loads")
+        };
+        if self.suspends_programs {
+            let time = self.timing.program(&self.layout, row);
+            return self.program_begins(now, slot, time);
+        }
+        if !self.timing.is_one_pass() {
+            let (operation, done) = (die.operation, now + self.timing.foggy);
+            self.dies[slot].phase = Phase::Foggy;
+            self.timers.set(slot, done);
+            self.log(slot, (now, done), Act::Program, &operation);
+            return Fired::NOTHING;
+        }
+        self.array_programs(now, slot)
+    }
+
+    /// The coarse pass is done: the data of the row crosses again.
+    pub(super) fn loads_again(&mut self, now: Instant, slot: usize) -> Fired {
+        let (operation, channel) = (self.dies[slot].operation, self.dies[slot].channel);
+        let What::Program { sectors, .. } = operation.what else {
+            unreachable!("only a program has passes")
+        };
+        self.dies[slot].phase = Phase::TransferringAgain;
+        let load =
+            self.reserve_first::<false>(now, (slot, channel), Crossing::In(sectors), &operation);
+        self.timers.set(slot, load.end);
+        self.log(slot, (now, load.start), Act::Wait, &operation);
+        self.log(slot, (load.start, load.end), Act::DataIn, &operation);
+        Fired::NOTHING
+    }
+
+    /// The array begins the only pass of a program, or the last one.
+    pub(super) fn array_programs(&mut self, now: Instant, slot: usize) -> Fired {
+        let operation = self.dies[slot].operation;
+        let What::Program { row, .. } = operation.what else {
+            unreachable!("only a program loads")
+        };
+        let time = self.timing.program(&self.layout, row);
+        self.dies[slot].phase = Phase::Programming;
+        let done = now + time;
+        self.timers.set(slot, done);
+        self.log(slot, (now, done), Act::Program, &operation);
+        Fired { preload: slot as u32, ..Fired::NOTHING }
     }
 }
