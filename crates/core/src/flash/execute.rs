@@ -28,8 +28,7 @@ impl Flash {
         self.start_as::<false>(now, die, operation);
     }
 
-    /// [`Flash::start`]; `LEAN` where no feature looks at single operations. `inline(always)`:
-    /// callers pass constants, so the branches fold.
+    /// [`Flash::start`]; `LEAN` where no feature looks. Callers pass constants: branches fold.
     #[inline(always)]
     fn start_as<const LEAN: bool>(&mut self, now: Instant, die: Die, operation: Operation) {
         debug_assert!(self.is_lean || !LEAN, "a feature looks at single operations");
