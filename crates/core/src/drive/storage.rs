@@ -38,7 +38,13 @@ pub struct Walked {
 pub trait Storage {
     /// When it returns a completion, an advance up to that instant would change nothing: a command
     /// that is due then may be submitted at once.
-    const DOES_ALL_BEFORE: bool = false;
+    #[must_use]
+    fn does_all_before() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
 
     /// The command arrives at `now`.
     fn submit(&mut self, now: Instant, command: Command);
@@ -96,7 +102,10 @@ pub trait Storage {
 }
 
 impl Storage for Drive {
-    const DOES_ALL_BEFORE: bool = true;
+    #[inline]
+    fn does_all_before() -> bool {
+        true
+    }
 
     #[inline]
     fn submit(&mut self, now: Instant, command: Command) {

@@ -183,7 +183,7 @@ impl<S: Storage> Driver<S> {
             // not part of it.
             return false;
         }
-        let is_done = S::DOES_ALL_BEFORE && at == self.done_before && at <= self.look_at;
+        let is_done = S::does_all_before() && at == self.done_before && at <= self.look_at;
         if !is_done && let Some(completion) = self.storage.advance_before(at.min(self.look_at)) {
             self.complete(&completion);
             return true;
