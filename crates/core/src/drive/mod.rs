@@ -56,7 +56,7 @@ pub use storage::{Step, Storage, Walked};
 
 use crate::flash::{Block, ChannelOrder, ChannelTake, Device, Flash};
 use crate::ftl::{GcSpec, PageMap, Translation};
-use crate::sim::{Slab, Table};
+use crate::sim::Slab;
 use crate::stats::Counters;
 use crate::units::{Duration, Instant, Lba, Lpn};
 use buffer::slots::WriteBuffer;
@@ -78,7 +78,7 @@ pub struct Drive {
     ports: Ports,
     requests: Slab<Request>,
     ops: Slab<FlashOp>,
-    queues: Table<DieQueues>,
+    queues: Vec<DieQueues>,
     /// When operations start.
     dispatching: dies::schedule::Dispatching,
     /// Strict FIFO only: every waiting host operation, oldest first.
@@ -197,7 +197,7 @@ impl Drive {
             merges: gc::merge::Merges::new(gc, &flash, &ftl),
             kept: None,
             dftl: None,
-            queues: vec![DieQueues::default(); layout.dies as usize].into(),
+            queues: vec![DieQueues::default(); layout.dies as usize],
             dispatching: dies::schedule::Dispatching::of(spec),
             spec: spec.clone(),
             ports: Ports::new(spec, flash.layout.unit_shift),

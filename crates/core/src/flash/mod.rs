@@ -75,7 +75,7 @@ pub use suspendable::{
 pub use timing::Timing;
 pub(crate) use timing::page_types;
 
-use crate::sim::{Table, Timers};
+use crate::sim::Timers;
 use crate::units::{Die, Duration, Instant, Ppn};
 use channel::ChannelState;
 use die::DieState;
@@ -89,8 +89,8 @@ pub struct Flash {
     /// The geometry.
     pub layout: Layout,
     timing: Timing,
-    channels: Table<ChannelState>,
-    dies: Table<DieState>,
+    channels: Vec<ChannelState>,
+    dies: Vec<DieState>,
     timers: Timers,
     /// Rows programmed in each block; the next program of a block goes there and nowhere else.
     rows_written: Vec<u16>,
@@ -173,7 +173,7 @@ impl Flash {
         let dies = layout.dies as usize;
         let timer_slots = if device.feature.cache_read { 2 * dies } else { dies };
         let mut flash = Self {
-            channels: vec![ChannelState::default(); layout.channels as usize].into(),
+            channels: vec![ChannelState::default(); layout.channels as usize],
             dies: layout.each_die().map(|die| DieState::new(layout.channel_of(die))).collect(),
             timers: Timers::new(timer_slots),
             rows_written: vec![0; layout.total_blocks() as usize],

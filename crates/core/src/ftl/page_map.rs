@@ -14,7 +14,7 @@ use super::retire::Retire;
 use super::victim::{Candidates, Region, VictimPolicy};
 use super::{Blocks, Classes, Mapping, Superstripes};
 use crate::flash::{Block, Layout};
-use crate::sim::{Divisor, Table};
+use crate::sim::Divisor;
 use crate::units::{Die, Lane, Lanes, Lpn, Pool, Ppn};
 
 /// Where a logical page is, as far as the translation layer knows now.
@@ -41,9 +41,9 @@ pub struct PageMap {
     pub(super) layout: Layout,
     pub(super) mapping: Mapping,
     pub(super) blocks: Blocks,
-    pub(super) pools: Table<PoolState>,
+    pub(super) pools: Vec<PoolState>,
     /// By stream: of every lane for class 0, then of every lane for class 1, and so on.
-    pub(super) frontiers: Table<[Frontier; 2]>,
+    pub(super) frontiers: Vec<[Frontier; 2]>,
     /// Data placement, if it has more than one class.
     pub(super) classes: Option<Box<Classes>>,
     /// Of the classes, those that the host writes.
@@ -51,8 +51,8 @@ pub struct PageMap {
     /// Copies of one victim may belong to several classes.
     pub(super) splits_victims: bool,
     pub(super) placement: Placement,
-    pub(super) collections: Table<Collection>,
-    pub(super) relocations: Table<Relocation>,
+    pub(super) collections: Vec<Collection>,
+    pub(super) relocations: Vec<Relocation>,
     /// Victims of a pool that may be copied before the first of them is erased.
     pub(super) victims_max: u32,
     victim: VictimPolicy,

@@ -9,7 +9,6 @@ mod prefetch;
 mod ring;
 mod rng;
 mod slab;
-mod table;
 mod timers;
 
 pub use divide::Divisor;
@@ -19,5 +18,4 @@ pub use prefetch::prefetch;
 pub(crate) use ring::Ring;
 pub use rng::Rng;
 pub use slab::{NIL, Slab};
-pub(crate) use table::Table;
 pub use timers::Timers;

@@ -1,7 +1,7 @@
 //! A slab: objects under way in one growing array, addressed by index; freed places are used again,
 //! so steady work allocates nothing.
 
-use super::{Table, prefetch};
+use super::prefetch;
 
 /// No index.
 pub const NIL: u32 = u32::MAX;
@@ -9,13 +9,13 @@ pub const NIL: u32 = u32::MAX;
 /// Objects addressed by a `u32`.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
-    items: Table<T>,
+    items: Vec<T>,
     free: Vec<u32>,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self { items: Table::default(), free: Vec::new() }
+        Self { items: Vec::new(), free: Vec::new() }
     }
 }
 

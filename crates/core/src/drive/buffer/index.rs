@@ -1,13 +1,13 @@
 //! The index of the write buffer: open addressing with linear probing, at most a quarter full, so
 //! that a page that is not there is nearly always missed at once.
 
-use crate::sim::{Divisor, NIL, Table, prefetch};
+use crate::sim::{Divisor, NIL, prefetch};
 use crate::units::Lpn;
 
 /// Slot numbers and their pages.
 #[derive(Clone, Debug)]
 pub(super) struct Index {
-    places: Table<(u32, Lpn)>,
+    places: Vec<(u32, Lpn)>,
     shift: u32,
     /// With parity: pages here, by groups of so many; stripes lie within groups.
     by_group: Divisor,
@@ -23,7 +23,7 @@ impl Index {
         let places = (4 * slots as usize).next_power_of_two().max(2);
         let (by_group, in_group) = (Divisor::new(1), Vec::new());
         let shift = 32 - places.trailing_zeros();
-        Self { places: vec![NO_SLOT; places].into(), shift, by_group, in_group }
+        Self { places: vec![NO_SLOT; places], shift, by_group, in_group }
     }
 
     /// Counts from now on how many pages of each group of `group` pages are here, up to page `end`.

@@ -14,7 +14,7 @@ use super::index::Index;
 use super::waiters::Waiters;
 use crate::drive::face::command::Stamp;
 use crate::ftl::PageMap;
-use crate::sim::{NIL, Table};
+use crate::sim::NIL;
 use crate::units::Lpn;
 
 /// Where a slot is in its life.
@@ -66,7 +66,7 @@ pub(in crate::drive) struct Slot {
 /// The buffer.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct WriteBuffer {
-    slots: Table<Slot>,
+    slots: Vec<Slot>,
     free: u32,
     oldest: u32,
     newest: u32,
@@ -93,7 +93,7 @@ impl WriteBuffer {
     /// An empty buffer of `slots` pages of `sectors` sectors.
     pub fn new(slots: u32, sectors: u32) -> Self {
         let mut buffer = Self {
-            slots: Vec::with_capacity(slots as usize).into(),
+            slots: Vec::with_capacity(slots as usize),
             free: NIL,
             oldest: NIL,
             newest: NIL,

@@ -6,7 +6,7 @@ use crate::drive::gc::mode::{Admission, Lease, Rank, Scope};
 use crate::drive::gc::plane::Planes;
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, GcWhen, PageMap};
-use crate::sim::{NIL, Table};
+use crate::sim::NIL;
 use crate::units::{Channel, Die, Instant, Pool};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,21 +18,21 @@ pub(in crate::drive) struct Collector {
     when: GcWhen,
     copyback: bool,
     reads_first: bool,
-    pub(super) domains: Table<Domain>,
-    pub(super) domain_of_die: Table<u16>,
-    pub(super) domain_of_pool: Table<u16>,
+    pub(super) domains: Vec<Domain>,
+    pub(super) domain_of_die: Vec<u16>,
+    pub(super) domain_of_pool: Vec<u16>,
     /// Pools in a domain's `waiting` and in its `urgent` list.
-    pub(super) listed: Table<(bool, bool)>,
+    pub(super) listed: Vec<(bool, bool)>,
     /// Pools wait for their turn, or may: else no domain ever has anything to do.
     pub(super) has_turns: bool,
     /// Dies on which no host operation may start.
-    pub closed: Table<bool>,
+    pub closed: Vec<bool>,
     /// `plane-blocking` only.
     pub planes: Option<Box<Planes>>,
     /// Since when each pool's collection copies.
     pub(super) copying_since: Vec<Instant>,
     /// The operation of each lane's chain: it has one at a time, and keeps its place.
-    pub chain_ops: Table<u32>,
+    pub chain_ops: Vec<u32>,
     /// Which way copies go.
     pub way: Way,
 }
@@ -90,12 +90,12 @@ impl Collector {
                 .each_pool()
                 .map(|pool| domain(layout.die_of(ftl.lanes_of(pool).first())))
                 .collect(),
-            listed: vec![(false, false); ftl.pools() as usize].into(),
+            listed: vec![(false, false); ftl.pools() as usize],
             has_turns: lease.admission == Admission::InTurn,
-            closed: vec![false; layout.dies as usize].into(),
+            closed: vec![false; layout.dies as usize],
             planes: (lease.scope == Scope::Die).then(|| Box::new(Planes::new(gc, flash, ftl))),
             copying_since: vec![Instant::START; ftl.pools() as usize],
-            chain_ops: vec![NIL; layout.lanes as usize].into(),
+            chain_ops: vec![NIL; layout.lanes as usize],
             way: Way::default(),
         }
     }

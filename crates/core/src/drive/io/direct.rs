@@ -14,7 +14,7 @@ use crate::drive::later::Task;
 use crate::drive::{Command, Drive, PredictableLatency, Stamp};
 use crate::flash::{Operation, What};
 use crate::ftl::Translation;
-use crate::sim::{NIL, Table};
+use crate::sim::NIL;
 use crate::units::{Instant, Lane, Lpn, Ppn};
 
 /// Reads on the direct way.
@@ -22,7 +22,7 @@ use crate::units::{Instant, Lane, Lpn, Ppn};
 pub(in crate::drive) struct Direct {
     way: Way,
     /// By die: the operation of the read that works there. Empty where a die may have two.
-    pub(super) ops: Table<u32>,
+    pub(super) ops: Vec<u32>,
     /// How many are under way.
     pub(in crate::drive) under_way: u32,
 }

@@ -15,7 +15,7 @@ use crate::drive::features::Scheme;
 use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
-use crate::sim::{NIL, Ring, Table};
+use crate::sim::{NIL, Ring};
 use crate::units::{Instant, Lane};
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ pub(in crate::drive) struct WritePath {
     pub(in crate::drive) flushes: VecDeque<Flush>,
     /// Pages gathering into the next row of each lane and class of data; every lane of class 0
     /// first.
-    pub(in crate::drive) rows: Table<Row>,
+    pub(in crate::drive) rows: Vec<Row>,
     /// Of these, those that hold something.
     pub(in crate::drive) open_rows: Vec<u32>,
     /// Dirty pages that stay in the buffer.
@@ -71,7 +71,7 @@ impl WritePath {
         Self {
             waiting: Ring::default(),
             flushes: VecDeque::new(),
-            rows: gathering.into(),
+            rows: gathering,
             open_rows: Vec::new(),
             dirty_max: if spec.background_flush { share.min(slots - rows) } else { slots },
             wanted: 0,

@@ -37,14 +37,14 @@ impl PageMap {
             pools: (layout.each_lane().step_by(lanes_per_pool as usize))
                 .map(|first| new_pool(first, lanes_per_pool, shared, open, ftl, &layout))
                 .collect(),
-            frontiers: vec![[closed; 2]; (open.classes * layout.lanes) as usize].into(),
+            frontiers: vec![[closed; 2]; (open.classes * layout.lanes) as usize],
             host_classes: open.host,
             splits_victims: classes.as_ref().is_some_and(|classes| classes.splits_victims()),
             classes,
             placement: Placement::new(ftl, device, &layout),
-            collections: vec![Collection::none(1); (layout.lanes / lanes_per_pool) as usize].into(),
+            collections: vec![Collection::none(1); (layout.lanes / lanes_per_pool) as usize],
             victims_max: 1,
-            relocations: vec![Relocation::new(&layout); layout.lanes as usize].into(),
+            relocations: vec![Relocation::new(&layout); layout.lanes as usize],
             victim: VictimPolicy::new(gc, seed),
             keeps_order: VictimPolicy::needs_order(gc),
             by_pool: Divisor::new(lanes_per_pool),
