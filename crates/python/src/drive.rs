@@ -123,9 +123,11 @@ impl Batched<'_> {
                 return Err(wrong("op", &said, "R, W, F (flush) or D (discard)"));
             }
         };
-        let later = format!("{} ns or later: everything before it is done", now.as_ns());
         let when = u64::try_from(time).map(Instant::from_ns).ok().filter(|when| *when >= now);
-        let when = when.ok_or_else(|| wrong("t", &time, &later))?;
+        let when = when.ok_or_else(|| {
+            let later = format!("{} ns or later: everything before it is done", now.as_ns());
+            wrong("t", &time, &later)
+        })?;
         if op == Op::Flush {
             return Ok((when, Command::new(0, op, Lba(0), 0)));
         }
@@ -133,8 +135,10 @@ impl Batched<'_> {
         let count = count.filter(|count| *count > 0);
         let count = count.ok_or_else(|| wrong("n", &sectors, "1 sector of 512 B or more"))?;
         let fits = |first: &u64| first.checked_add(count.into()).is_some_and(|end| end <= all);
-        let range = format!("from 0, and lba + n at most the {all} sectors of the drive");
-        let first = first.filter(fits).ok_or_else(|| wrong("lba", &lba, &range))?;
+        let first = first.filter(fits).ok_or_else(|| {
+            let range = format!("from 0, and lba + n at most the {all} sectors of the drive");
+            wrong("lba", &lba, &range)
+        })?;
         Ok((when, Command::new(0, op, Lba(first), count)))
     }
 }
