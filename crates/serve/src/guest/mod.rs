@@ -9,16 +9,18 @@
 //!
 //! In reading order: [`terms`] is how a run may go; [`wire`] has the messages; [`shared`] the
 //! memory in which both sides keep time, if the guest knows it; [`desk`] is a machine as a disk
-//! sees it; [`calendar`] is the loop; [`process`] starts a guest, holds what it writes, and leaves
-//! nothing of it behind.
+//! sees it; [`calendar`] is the loop, [`one_core`] where it runs; [`process`] starts a guest, holds
+//! what it writes, and leaves nothing of it behind.
 
 mod calendar;
 mod desk;
+mod one_core;
 mod process;
 mod shared;
 mod terms;
 mod wire;
 
 pub use calendar::Calendar;
+pub use one_core::OneCore;
 pub use process::{Guest, Image, Mission, Output};
 pub use terms::{Ended, Protocol, Terms, Told};

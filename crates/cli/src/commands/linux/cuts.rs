@@ -18,7 +18,7 @@ use manx_core::units::{Duration, Instant};
 use manx_lab::cache::Cache;
 use manx_lab::storage::{Ready, ready, restored};
 use manx_serve::Machine;
-use manx_serve::guest::{Calendar, Ended, Guest, Image, Mission, Terms, Told};
+use manx_serve::guest::{Calendar, Ended, Guest, Image, Mission, OneCore, Terms, Told};
 use std::sync::atomic::Ordering;
 
 /// Cuts the power of a guest, and checks each time what is left.
@@ -38,6 +38,7 @@ pub(super) fn run(args: &LinuxArgs, scenario: &Scenario, screen: &Screen) -> Res
     let Some(Ready::Drive(drive)) = storage else {
         return Err(Failure::Interrupted("no guest was started"));
     };
+    let _one = OneCore::here();
     let campaign = Campaign { args, scenario, image: &image };
     let cuts = match args.cut_at {
         Some(at) => vec![Instant::START + at],

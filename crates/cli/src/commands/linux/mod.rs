@@ -20,7 +20,7 @@ use manx_lab::memory::timeline_refusal;
 use manx_lab::run::{Back, Beside, ClientRun, Finished, Handed, MakeSink, Moment, Phase, RunError};
 use manx_lab::save::{documents, make_folder};
 use manx_serve::Machine;
-use manx_serve::guest::{Calendar, Ended, Guest, Image, Mission, Terms, Told};
+use manx_serve::guest::{Calendar, Ended, Guest, Image, Mission, OneCore, Terms, Told};
 use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::time;
@@ -253,6 +253,7 @@ fn guest<S: Storage>(
     let mut guest = Guest::prepare(image, &mission)?;
     let (clock, disks) = guest.sockets(machines.len())?;
     let began = time::Instant::now();
+    let _one = OneCore::here();
     let mut calendar = Calendar::new(&mut machines, clock, disks, terms(args))?;
     guest.start(image, &mission)?;
     let mut watch = Terminal { guest: &mut guest, bar: Bar::new(screen, "linux", "requests") };
