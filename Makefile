@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-faults test-soak linux test-linux bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-faults test-soak linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -10,6 +10,7 @@ help:
 	@echo "make test-guest    the Linux kernel's NVMe/TCP, in a guest, against manx serve (a minute)"
 	@echo "make linux    the guest of manx linux, once: 8 minutes of processor time (docs/linux.md)"
 	@echo "make test-linux    everything that manx linux promises, with that guest (some minutes)"
+	@echo "make test-linux-long    power cuts under file systems and PostgreSQL, databases on drives and arrays (half an hour; CUTS=300)"
 	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
@@ -51,6 +52,12 @@ linux: deps-linux
 test-linux: linux
 	$(CARGO) build -p manx-ssd
 	crates/cli/tests/linux/run
+
+# Half an hour and more: power cuts under file systems and PostgreSQL, and databases on drives and arrays.
+test-linux-long: linux
+	$(CARGO) build --release -p manx-ssd
+	for kind in ordered journal xfs postgres; do MANX=target/release/manx crates/cli/tests/linux/cuts $$kind $(or $(CUTS),300) || exit 1; done
+	MANX=target/release/manx crates/cli/tests/linux/applications
 
 # Two seconds each, as many at once as there are cores, from the saved corpora.
 fuzz-minute: deps

@@ -1,6 +1,7 @@
 /* The randomness that User Mode Linux asks its host for, from a seed: the guest's UUIDs, hash seeds and
- * stack canaries are the same in every run. `make linux` links it before libc's getrandom; the kernel's
- * sources stay as they are. SplitMix64 (Steele, Lea, Flood 2014). */
+ * stack canaries are the same in every run. `make linux` links it before libc's getrandom, and in place of
+ * the kernel's gathering from interrupts; the kernel's sources stay as they are. SplitMix64 (Steele, Lea,
+ * Flood 2014). */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,4 +31,11 @@ ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 		memcpy(out + done, &z, left < 8 ? left : 8);
 	}
 	return length;
+}
+
+/* An interrupt finds the kernel at an instruction that depends on the host's scheduler, and this would go
+ * into the guest's random numbers. */
+void __wrap_add_interrupt_randomness(int irq)
+{
+	(void)irq;
 }

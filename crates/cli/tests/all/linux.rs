@@ -28,6 +28,15 @@ fn what_a_guest_cannot_have_is_refused_before_anything_is_prepared() {
         (&["--drives", "0"], &["--drives"]),
         (&["--set", "recovery.keep=true", "--set", "recovery.cut_at=1s"], &["recovery.cut_at"]),
         (&["--cuts", "2"], &["--check"]),
+        (&["--check", "true"], &["--check", "--cuts"]),
+        (
+            &["--cuts", "2", "--check", "true", "--policy", "ioda", "--set", "array.members=4"],
+            &["--cuts", "one drive"],
+        ),
+        (
+            &["--cuts", "2", "--check", "true", "--policy", "fast", "--set", "device.op=0.5"],
+            &["recovery.keep"],
+        ),
         (&["--cut-at", "1s", "--check", "true", "--out", "x"], &["--cut-at", "--out"]),
         (&["--until", "0s"], &["--until", "above 0"]),
         (&["--record", "x.csv"], &["--record"]),

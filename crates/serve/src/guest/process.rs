@@ -151,24 +151,21 @@ impl Guest {
     /// The kernel cannot be run, in words.
     pub fn start(&mut self, image: &Image, mission: &Mission) -> Result<(), String> {
         let failed = |error: io::Error| format!("{}: {error}", image.kernel.display());
-        let at = |name: &str| self.folder.join(name).display().to_string();
         let (out, err) = (self.out.file.as_raw_fd(), self.err.file.as_raw_fd());
         let console = || self.console.file.try_clone().map(Stdio::from).map_err(failed);
-        let mut command = Command::new(&image.kernel);
+        let mut command = Command::new(std::path::absolute(&image.kernel).map_err(failed)?);
         command
             .arg(format!("mem={}M", mission.memory >> 20))
             .args(["rootfstype=hostfs", "rw", "init=/init", "norandmaps", "umid=guest"])
-            .arg(format!("rootflags={}", at("root")))
+            // The guest's random numbers begin with this line: no word of it may differ from run to
+            // run, and the folder's name does. A hostfs has no path but from the host's root.
+            .arg("rootflags=/proc/self/cwd/root")
             .args(["con=null", "con0=null,fd:1", "con1=null,fd:3", "con2=null,fd:4"])
-            .arg(format!("uml_dir={}", at("uml")))
-            .arg(format!("time-travel=ext:{}", at("time")))
-            .args(
-                (0..mission.disks)
-                    .map(|disk| format!("virtio_uml.device={}:2", at(&format!("disk{disk}")))),
-            )
+            .args(["uml_dir=uml", "time-travel=ext:time"])
+            .args((0..mission.disks).map(|disk| format!("virtio_uml.device=disk{disk}:2")))
             .env_clear()
             .env("MANX_GUEST_SEED", mission.seed.to_string())
-            .current_dir("/")
+            .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(console()?)
             .stderr(console()?)

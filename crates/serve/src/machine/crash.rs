@@ -68,3 +68,6 @@ impl Machine<Drive> {
         Self::with_content(drive, content)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use manx_core::sim::Rng;
 use manx_core::units::{Duration, Instant};
 use std::collections::BTreeMap;
 
-fn scenario(sets: &[&str]) -> Scenario {
+pub(crate) fn scenario(sets: &[&str]) -> Scenario {
     let scenario = builtin_scenario("quick").unwrap();
     let all =
         ["device.geometry.channels=1", "device.geometry.pages=32", "device.geometry.blocks=24"];
@@ -20,7 +20,7 @@ fn scenario(sets: &[&str]) -> Scenario {
     load(&Input { scenario: &scenario, device: None, policy: None, overrides: &overrides }).unwrap()
 }
 
-fn drive(scenario: &Scenario) -> Drive {
+pub(crate) fn drive(scenario: &Scenario) -> Drive {
     let config = scenario.drive_config();
     config.build(config.empty_map(), true)
 }
@@ -35,7 +35,7 @@ fn array() -> Array {
     Array::new(&scenario.array, (0..4).map(|_| member()).collect(), None, true, 1)
 }
 
-fn ask(kind: Kind, offset: u64, length: u64) -> Ask {
+pub(crate) fn ask(kind: Kind, offset: u64, length: u64) -> Ask {
     Ask {
         cookie: 0,
         drive: 0,
@@ -48,7 +48,7 @@ fn ask(kind: Kind, offset: u64, length: u64) -> Ask {
 }
 
 /// Does everything, and gives the bytes of the last read.
-fn settle<E: Engine>(machine: &mut E, now: &mut Instant) -> Vec<u8> {
+pub(crate) fn settle<E: Engine>(machine: &mut E, now: &mut Instant) -> Vec<u8> {
     let mut bytes = Vec::new();
     while machine.under_way() > 0 {
         *now = machine.next_event_at().max(*now) + Duration::from_ns(1);

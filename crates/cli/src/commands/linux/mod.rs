@@ -119,6 +119,9 @@ fn scenario(args: &LinuxArgs) -> Result<Scenario, Failure> {
         None => request.plain()?,
     };
     let refuse = |why: &str| Err(ConfigError::new(why.to_string()).into());
+    if args.check.is_some() && args.cut_at.is_none() && args.cuts.is_none() {
+        return refuse("--check: it judges after a power loss: give --cuts or --cut-at");
+    }
     if scenario.array.is_on() && args.drives > 1 {
         let why = format!("--drives {}: an array is one drive: leave it out", args.drives);
         return refuse(&why);
@@ -190,7 +193,7 @@ fn play(
     match handed {
         Handed::Drives(drives) => {
             let (drives, verify, how) = guest(args, image, seed, screen, drives).map_err(failed)?;
-            Ok((back(Handed::Drives(drives), verify, &how), how))
+            Ok((back(args, Handed::Drives(drives), verify, &how), how))
         }
         Handed::Array(array) => {
             let (array, verify, how) =
@@ -198,19 +201,23 @@ fn play(
             let Some(array) = array.into_iter().next() else {
                 return Err(RunError::Write("the array is gone".to_string()));
             };
-            Ok((back(Handed::Array(Box::new(array)), verify, &how), how))
+            Ok((back(args, Handed::Array(Box::new(array)), verify, &how), how))
         }
     }
 }
 
-fn back(handed: Handed, verify: VerifyReport, how: &How) -> Back {
+fn back(args: &LinuxArgs, handed: Handed, verify: VerifyReport, how: &How) -> Back {
     let outcome = match how.ended {
         Ended::Exit(_) => Outcome::Completed,
         _ => Outcome::Partial,
     };
     let free = "the guest's processor time is free: its clock moves only with its timers, with \
                 what its drives take, and by 256 ns when it is read";
-    Back { handed, outcome, verify, warnings: vec![free.to_string()] }
+    let lies = args.defect.map(|Defect::LyingFlush| {
+        "a defect is planted: the drives answer a FLUSH at once, and make nothing durable"
+    });
+    let warnings = [free].into_iter().chain(lies).map(ToString::to_string).collect();
+    Back { handed, outcome, verify, warnings }
 }
 
 /// The guest's task, as the command line says.
