@@ -33,7 +33,9 @@ pub use sheets::SheetArgs;
 pub use sweep::SweepArgs;
 pub use timeline::TimelineArgs;
 pub use torture::TortureArgs;
-pub use trace::{TraceCommand, TraceConvertArgs, TraceInfoArgs, TraceReadingArgs, TraceReplayArgs};
+pub use trace::{
+    TraceCommand, TraceConvertArgs, TraceGetArgs, TraceInfoArgs, TraceReadingArgs, TraceReplayArgs,
+};
 pub use twin::{TwinCommand, TwinReportArgs};
 pub use why::WhyArgs;
 pub use workload::{FitArgs, FromFioArgs, WorkloadCommand};

@@ -317,8 +317,7 @@ impl Keys {
         scenario: &Scenario,
         verify: bool,
     ) -> Result<Key, RunError> {
-        let brought = [scenario.gc.brought.name(), scenario.array.brought.name()];
-        if let Some(name) = brought.into_iter().flatten().next() {
+        if let Some(name) = scenario.brought().next() {
             return Err(RunError::Beside(format!(
                 "{policy}: {name} is a policy of the program's own: what it does is in no file, so \
                  that no journal can tell a run with it from another one"

@@ -6,7 +6,8 @@
 //! finds in the [`cache`]; [`table`] and [`json`] print, under a head of [`about`]. [`campaign`] is
 //! many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of
 //! them. [`experiment`] is papers' claims and the runs that check them, [`explain`] a tail in
-//! words. [`trace_info`] measures a trace without a drive. [`convert`] writes a trace in another
+//! words. [`trace_info`] measures a trace without a drive, [`registry`] has
+//! public ones by name. [`convert`] writes a trace in another
 //! format. [`plan`] calculates what needs no run, [`rating`] searches for what ACT rates a drive.
 //! [`measure`] reads what real drives did, [`twin`] fits a device to it, [`from_fio`] makes
 //! workloads of fio's job files. [`torture`] lets the power fail in many small runs, [`storage`]
@@ -39,6 +40,7 @@ mod prepare;
 pub mod pts;
 pub mod quantity;
 pub mod rating;
+pub mod registry;
 mod replay;
 pub mod run;
 pub mod save;

@@ -140,7 +140,7 @@ impl States {
         let kept = scenario.precondition.state != PreconditionState::Empty
             && scenario.ftl.kind == FtlKind::Page
             // Its name does not tell a program's own policy from another one.
-            && scenario.gc.brought.name().is_none();
+            && scenario.brought_to_drives().next().is_none();
         let cache = self.cache.as_ref().filter(|_| kept);
         if let Some(state) = cache.and_then(|cache| load(cache, key, scenario)) {
             return Ok(state);
@@ -285,8 +285,10 @@ impl Keys {
             // Blocks that are bad from the start, and whether a reserve is kept for failures.
             all["faults"] = json!([scenario.faults.factory_bad, scenario.faults.fails()]);
         }
-        if scenario.gc.brought.name().is_some() {
-            all["brought"] = json!(scenario.gc.brought.identity());
+        if scenario.brought_to_drives().next().is_some() {
+            let (gc, ftl) = (&scenario.gc, &scenario.ftl);
+            let of = [gc.brought.identity(), gc.onset.identity(), ftl.brought.identity()];
+            all["brought"] = json!(of);
         }
         if overwrites_as_workload(scenario) {
             all["workload"] = json!(scenario.workload);

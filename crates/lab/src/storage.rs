@@ -11,7 +11,7 @@ use manx_core::nvme::{Attributes, Controller, Options};
 use serde_json::{Value, json};
 
 /// A storage with content: each page carries its version.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Ready {
     /// One drive.
     Drive(Box<Drive>),

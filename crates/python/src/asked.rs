@@ -1,7 +1,7 @@
 //! A request: a scenario with everything that lies over it, and the runs that it makes.
 
 use crate::error::Trouble;
-use crate::policy::{Calls, PyChooser, PyStrategy};
+use crate::policy::{Calls, PyChooser, PyOnset, PySorter, PyStrategy};
 use manx_core::config::Source;
 use manx_core::config::{Override, Scenario, scenario_schema, validate};
 use manx_core::sim::External;
@@ -96,8 +96,7 @@ impl Point {
     /// The scenario as a file. A policy in Python cannot be in it, and the file says so.
     pub fn written(&self) -> Result<String, String> {
         let text = save::as_run(&self.scenario)?;
-        let Scenario { gc, array, .. } = &self.scenario;
-        Ok(match gc.brought.name().or(array.brought.name()) {
+        Ok(match self.scenario.brought().next() {
             None => text,
             Some(name) => format!(
                 "# Not the run of {name:?}: a policy in Python is in no file. This is the scenario \
@@ -143,6 +142,29 @@ impl Point {
         let make = move || PyChooser::of(&policy, wants, &told);
         let mut scenario = self.scenario.clone();
         scenario.gc.brought = External::new(name.clone(), make);
+        Self::checked(name, scenario, calls)
+    }
+
+    /// This run with a rule in Python for when GC begins: an object with `next(pool)`.
+    fn with_onset(&self, py: Python<'_>, name: String, policy: Py<PyAny>) -> PyResult<Self> {
+        PyOnset::check(policy.bind(py))?;
+        let calls = Arc::new(Calls::default());
+        let told = Arc::clone(&calls);
+        let mut scenario = self.scenario.clone();
+        scenario.gc.onset = External::new(name.clone(), move || PyOnset::of(&policy, &told));
+        Self::checked(name, scenario, calls)
+    }
+
+    /// This run with data placement in Python: an object with `sort(extents)`. Its class says how
+    /// many streams there are, and where copies go.
+    fn with_sorter(&self, py: Python<'_>, name: String, policy: Py<PyAny>) -> PyResult<Self> {
+        let spec = PySorter::spec(policy.bind(py))?;
+        let calls = Arc::new(Calls::default());
+        let told = Arc::clone(&calls);
+        let mut scenario = self.scenario.clone();
+        spec.lay_over(&mut scenario.ftl);
+        let make = move || PySorter::of(&policy, spec, &told);
+        scenario.ftl.brought = External::new(name.clone(), make);
         Self::checked(name, scenario, calls)
     }
 

@@ -29,6 +29,7 @@ pub struct Device {
 }
 
 /// Everything that changes.
+#[derive(Clone)]
 struct AtWork {
     storage: Ready,
     track: Track,
@@ -366,16 +367,12 @@ impl Device {
         PyTable(Arc::new(done.table()))
     }
 
-    /// The drive as it is now, a second time: both go on by themselves. None of an array.
-    fn twin(&self, py: Python<'_>) -> Option<Self> {
-        let at_work = self.look(py, |at_work| match &at_work.storage {
-            Ready::Drive(drive) => {
-                let storage = Ready::Drive(drive.clone());
-                Some(AtWork { storage, track: at_work.track.clone() })
-            }
-            Ready::Array(_) => None,
-        })?;
-        Some(Self { at_work: Mutex::new(at_work), calls: self.calls.clone() })
+    /// The drive as it is now, a second time: both go on by themselves.
+    fn twin(&self, py: Python<'_>) -> PyResult<Self> {
+        let at_work = self.look(py, |at_work| at_work.clone());
+        // Policies in Python were copied.
+        Calls::check(&self.calls)?;
+        Ok(Self { at_work: Mutex::new(at_work), calls: self.calls.clone() })
     }
 
     /// Everything that is known of it, as JSON.

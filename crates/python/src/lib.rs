@@ -2,14 +2,15 @@
 //!
 //! Nothing is decided here: arguments become what `manx_lab` takes, its results become objects.
 //! Reading order: [`asked`] is a scenario and the runs that it makes, [`run`] does them, [`tables`]
-//! and [`arrow`] hand on what they leave, [`output`] draws it; [`sweep`], [`lab`] and [`trace`] are
-//! the other families; [`drive`] is a drive to submit to, [`policy`] are policies in Python.
+//! and [`arrow`] hand on what they leave, [`output`] draws it; [`sweep`], [`lab`], [`fit`] and [`trace`]
+//! are the other families; [`drive`] is a drive to submit to, [`policy`] are policies in Python.
 //! [`watch`] keeps the interpreter free meanwhile, [`error`] tells what is wrong.
 
 mod arrow;
 mod asked;
 mod drive;
 mod error;
+mod fit;
 mod histogram;
 mod lab;
 mod output;
@@ -41,6 +42,8 @@ fn _manx(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<drive::Device>()?;
     module.add_class::<histogram::PyHistogram>()?;
     module.add_class::<policy::Blocks>()?;
+    module.add_class::<policy::placement::Extents>()?;
+    module.add_class::<policy::onset::PoolView>()?;
     module.add_class::<run::Played>()?;
     module.add_class::<sweep::Grid>()?;
     for function in [
@@ -55,6 +58,7 @@ fn _manx(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(output::results_warnings, module)?,
         wrap_pyfunction!(output::results_page, module)?,
         wrap_pyfunction!(output::results_plot, module)?,
+        wrap_pyfunction!(fit::fit, module)?,
         wrap_pyfunction!(lab::library, module)?,
         wrap_pyfunction!(lab::scenario_text, module)?,
         wrap_pyfunction!(lab::experiment, module)?,

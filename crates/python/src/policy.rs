@@ -4,6 +4,13 @@
 //! state and a run does not depend on another. What a method raises ends the run, and goes on to
 //! the caller; until the run has ended the native default decides.
 
+mod kept;
+pub mod onset;
+pub mod placement;
+
+pub use onset::PyOnset;
+pub use placement::PySorter;
+
 use manx_core::array::Strategy;
 use manx_core::drive::PredictableLatency;
 use manx_core::ftl::victim::{Candidates, Chooser};
@@ -31,6 +38,7 @@ impl Calls {
             return None;
         }
         let begun = time::Instant::now();
+        kept::keep();
         let outcome = Python::attach(what);
         let ns = begun.elapsed().as_nanos();
         self.count.fetch_add(1, Ordering::Relaxed);
@@ -280,6 +288,13 @@ impl PyStrategy {
             let answer = self.policy.bind(py).call_method1(name, args)?;
             answer.extract::<T>().map_err(Into::into)
         })
+    }
+}
+
+impl Clone for PyStrategy {
+    fn clone(&self) -> Self {
+        let policy = copied(&self.policy, &self.calls);
+        Self { policy, has: self.has, calls: Arc::clone(&self.calls) }
     }
 }
 

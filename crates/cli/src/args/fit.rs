@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use manx_core::units::Bytes;
 use manx_lab::measure::DriveState;
-use manx_lab::twin::HoldOut;
+use manx_lab::twin::{HoldOut, named};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -36,7 +36,7 @@ pub struct TwinArgs {
     /// Left out of the fit, and predicted: each (every run in turn, and a long write after 2.5
     /// capacities), after:CAPACITIES (of a long write alone), name:RUN,RUN (these runs, all at
     /// once), none
-    #[arg(long, value_name = "RULE", default_value = "each", value_parser = hold_out)]
+    #[arg(long, value_name = "RULE", default_value = "each")]
     pub hold_out: HoldOut,
     /// The root seed of the search and of the simulations
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -66,34 +66,4 @@ pub struct TwinArgs {
     /// The report as JSON on stdout
     #[arg(long)]
     pub json: bool,
-}
-
-/// A name that can be that of a file.
-fn named(text: &str) -> Result<String, String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    match !text.is_empty() && text.len() <= 64 && text.chars().all(plain) {
-        true => Ok(text.to_string()),
-        false => Err("1 to 64 letters, digits, - and _ are allowed".to_string()),
-    }
-}
-
-fn hold_out(text: &str) -> Result<HoldOut, String> {
-    let after = |text: &str| text.parse().ok().filter(|at: &f64| (0.0..=1e6).contains(at));
-    match text {
-        "each" => Ok(HoldOut::Each),
-        "none" => Ok(HoldOut::Nothing),
-        other if other.starts_with("name:") => {
-            let names = other["name:".len()..].split(',').map(|name| name.trim().to_string());
-            let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
-            match names.is_empty() {
-                true => Err("name: needs the name of a run, a file without its ending".to_string()),
-                false => Ok(HoldOut::Named(names)),
-            }
-        }
-        other => {
-            other.strip_prefix("after:").and_then(after).map(HoldOut::After).ok_or_else(|| {
-                "each, none, after:CAPACITIES (after:2.5) or name:RUN,RUN is allowed".to_string()
-            })
-        }
-    }
 }

@@ -7,6 +7,11 @@ use manx_lab::ask::{NamedKey, quoted, said, trace_overrides};
 use manx_trace::convert::{TARGETS, Target};
 use std::path::PathBuf;
 
+const GET_EXAMPLES: &str = "Examples:
+  manx trace get                                     what there is
+  manx compare --trace \"$(manx trace get pgbench)\"
+  manx trace get msr-wdev-1 --registry mirror.json   from your own copy";
+
 /// `manx trace`.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
@@ -17,6 +22,9 @@ pub enum TraceCommand {
     Info(Box<TraceInfoArgs>),
     /// Write a trace in another format
     Convert(Box<TraceConvertArgs>),
+    /// Get public traces by name, or list them: each is downloaded once, verified and kept in the
+    /// cache; the path of its file is printed
+    Get(TraceGetArgs),
 }
 
 /// `manx trace info`.
@@ -83,6 +91,25 @@ fn target(name: &str) -> Result<Target, String> {
         let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
         format!("expected one of {}{hint}", names())
     })
+}
+
+/// `manx trace get`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = GET_EXAMPLES)]
+pub struct TraceGetArgs {
+    /// Names of traces; without any, all are listed with their sizes and licences
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Another registry: a JSON file of the form of traces/registry.json, for a mirror (file://) or
+    /// traces of your own
+    #[arg(long, value_name = "FILE")]
+    pub registry: Option<PathBuf>,
+    /// The folder to keep them in [default: traces in $MANX_CACHE, else ~/.cache/manx/traces]
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
+    /// List them as one JSON document
+    #[arg(long, conflicts_with = "names")]
+    pub json: bool,
 }
 
 /// How a trace is read, and which of its requests are taken.

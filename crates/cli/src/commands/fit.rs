@@ -41,7 +41,7 @@ pub fn run(args: &TwinArgs, screen: &Screen) -> Result<(), Failure> {
             *best = (moment.stage, f64::INFINITY);
         }
         best.1 = best.1.min(moment.distance);
-        let (stage, percent) = (word(moment.stage), 100.0 * best.1);
+        let (stage, percent) = (moment.stage, 100.0 * best.1);
         bar.show(moment.evaluations as u64, None, &format!("{stage}, {percent:.1} % off"));
     };
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -89,16 +89,6 @@ fn ended(twin: &Twin) -> Result<(), Failure> {
             Err(Failure::Interrupted("the files have the best so far; the same command goes on"))
         }
         false => Ok(()),
-    }
-}
-
-fn word(stage: Stage) -> String {
-    match stage {
-        Stage::Structure => "dies and planes".to_string(),
-        Stage::Together => "all parameters".to_string(),
-        Stage::Doubt => "how far each can move".to_string(),
-        Stage::Without(run) => format!("without run {}", run + 1),
-        Stage::Writes => "long write".to_string(),
     }
 }
 

@@ -28,6 +28,7 @@ mod store;
 mod sweep;
 mod torture;
 mod trace;
+mod trace_get;
 mod twin;
 mod why;
 mod workload;

@@ -17,6 +17,7 @@ pub fn run(command: &TraceCommand, screen: &Screen) -> Result<(), Failure> {
         TraceCommand::Formats => formats(),
         TraceCommand::Info(args) => info(args, screen),
         TraceCommand::Convert(args) => super::convert::convert(args, screen),
+        TraceCommand::Get(args) => super::trace_get::get(args, screen),
     }
 }
 

@@ -31,6 +31,7 @@ mod state;
 mod support;
 mod sweep;
 mod timeline;
+mod trace_get;
 mod trace_info;
 mod twins;
 mod words;

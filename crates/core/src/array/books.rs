@@ -21,14 +21,14 @@ use std::sync::Arc;
 /// The steps that led to an event, the last one first. Ways share their beginnings.
 pub(super) type Way = Option<Arc<Link>>;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Link {
     step: Step,
     before: Way,
 }
 
 /// The books of requests under way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Books {
     now: Instant,
     /// The way to the event that is handled now.

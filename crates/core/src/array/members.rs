@@ -53,7 +53,7 @@ pub struct Failure {
 }
 
 /// A member: its drive, and whether it serves.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct MemberDrive<L = Controller> {
     link: L,
     pub state: State,

@@ -53,7 +53,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use under_way::{Io, Owner, Request, Timer};
 
 /// Drives behind one address space: models, or drives elsewhere.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Array<L: MemberLink = Controller> {
     layout: ArrayLayout,
     spec: ArraySpec,

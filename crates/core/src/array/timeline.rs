@@ -7,7 +7,7 @@ use crate::flash::Room;
 use crate::units::{Duration, Instant};
 
 /// The log of an array's requests.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Timeline {
     room: Room,
     slow: Duration,

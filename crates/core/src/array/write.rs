@@ -17,7 +17,7 @@ use crate::units::{Duration, Instant, Member, SECTOR};
 use std::collections::VecDeque;
 
 /// The cache of writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct WriteBack {
     /// Pages that it holds at most; 0: there is none.
     pub room: u64,

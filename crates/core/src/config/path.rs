@@ -198,14 +198,16 @@ fn ftl(scenario: &Scenario) -> Option<Part> {
         DataPlacement::TwoRegions | DataPlacement::TwoRegionsSecondChance => {
             Some(format!("{}{fifo}", ftl.placement.name()))
         }
-        DataPlacement::Stream => Some("streams".to_string()),
+        DataPlacement::Stream => {
+            Some(ftl.brought.name().map_or_else(|| "streams".to_string(), str::to_string))
+        }
     };
-    let brought = scenario.gc.brought.name();
-    let placed = match (placed, brought) {
-        (placed, None) => placed,
-        (None, Some(brought)) => Some(brought.to_string()),
-        (Some(placed), Some(brought)) => Some(format!("{placed}({brought})")),
+    let add = |placed: Option<String>, brought: &str| match placed {
+        None => Some(brought.to_string()),
+        Some(placed) => Some(format!("{placed}({brought})")),
     };
+    let brought = [scenario.gc.brought.name(), scenario.gc.onset.name()];
+    let placed = brought.into_iter().flatten().fold(placed, add);
     match (placed, ftl.map.is_cached()) {
         (placed, false) => placed.map(Part::from),
         (None, true) => Some(format!("dftl({})", ftl.map.cache).into()),

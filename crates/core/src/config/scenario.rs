@@ -77,6 +77,17 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Names of the parts that the program brought along: what they do is in no text.
+    pub fn brought(&self) -> impl Iterator<Item = &str> {
+        self.brought_to_drives().chain(self.array.brought.name())
+    }
+
+    /// Those of them that are in each drive, and so in its preconditioned state.
+    pub fn brought_to_drives(&self) -> impl Iterator<Item = &str> {
+        let Self { gc, ftl, .. } = self;
+        [gc.brought.name(), gc.onset.name(), ftl.brought.name()].into_iter().flatten()
+    }
+
     /// Every setting of one drive.
     pub fn drive_config(&self) -> DriveConfig {
         let Self {

@@ -33,7 +33,8 @@
 //!   to normal blocks that have it, class 1; what is valid in those goes to the cold region, class
 //!   2. The rest of the paper's rules is not known to us.
 //! - `stream`: the host's hint names the class (NVMe streams directive; placement handles of FDP,
-//!   TP4146). A hint beyond the last stream is the first stream's.
+//!   TP4146), or a rule that a program brings along does (`sorter`). A hint beyond the last stream
+//!   is the first stream's.
 //!
 //! **Room.** Copies of one victim fill rows: what fills none of its class is packed together at the
 //! victim's end, into rows of the class that has most of it, so a victim takes no more rows than
@@ -50,6 +51,7 @@
 //! collection may move that page before the new one is on flash. So nothing is undone: the region
 //! of a page is that of the block it is in.
 
+use super::sorter::Sorted;
 use super::{DataPlacement, Frontiers, FtlSpec, PageMap, Stream, StreamCopies};
 use crate::flash::Block;
 use crate::units::{Lane, Lpn, Ppn};
@@ -141,6 +143,8 @@ impl Lifespans {
 #[derive(Clone, Debug)]
 pub struct Classes {
     rule: Rule,
+    /// `stream`: who names the stream in place of the host.
+    sorted: Option<Box<Sorted>>,
     hosts: u8,
     /// The class that each block was opened for.
     of_block: Vec<u8>,
@@ -177,6 +181,7 @@ impl Classes {
         let needs_ages = is_sepbit || matches!(rule, Rule::Dac { age: Some(_), .. });
         Some(Box::new(Self {
             rule,
+            sorted: Sorted::new(ftl, logical),
             hosts: OpenBlocks::of(ftl).host as u8,
             of_block: vec![0; blocks as usize],
             written: 0,
@@ -218,6 +223,7 @@ impl Classes {
     pub fn of_write(&self, lpn: Lpn, old: Option<Block>, stream: u8) -> u32 {
         match (&self.rule, old) {
             (Rule::Stream { streams, .. }, _) => {
+                let stream = self.sorted.as_ref().map_or(stream, |by| by.stream_of(lpn));
                 u32::from(if stream < *streams { stream } else { 0 })
             }
             (_, None) => self.of_first_write(),
@@ -278,6 +284,9 @@ impl Classes {
         if let Some(last) = self.last_write.get_mut(lpn.0 as usize) {
             *last = self.written;
         }
+        if let Some(sorted) = &mut self.sorted {
+            sorted.written(lpn);
+        }
         self.written += 1;
     }
 
@@ -315,7 +324,13 @@ impl Classes {
 
     /// Bytes of what is kept for pages and blocks.
     pub fn bytes(&self) -> usize {
-        self.of_block.len() + 8 * (self.last_write.len() + self.opened_at.len())
+        let sorted = self.sorted.as_ref().map_or(0, |sorted| sorted.bytes());
+        sorted + self.of_block.len() + 8 * (self.last_write.len() + self.opened_at.len())
+    }
+
+    /// A run begins: what preconditioning left in a rule from outside is forgotten.
+    pub(super) fn begin_run(&mut self, ftl: &FtlSpec, logical: u32) {
+        self.sorted = Sorted::new(ftl, logical);
     }
 
     /// The state in a snapshot: the classes of blocks, and numbers.

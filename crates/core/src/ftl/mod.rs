@@ -11,7 +11,8 @@
 //!
 //! Reading order: `spec` (the settings), `watermark` (when to reclaim), `mapping`, `blocks`, `pool`
 //! (free and open blocks),
-//! `placement` (the lane of a page), `classes` (what shares a block with it), `wear`, `rain` (where
+//! `placement` (the lane of a page), `classes` (what shares a block with it; `sorter`: by a rule
+//! from outside), `onset` (when reclaiming begins, likewise), `wear`, `rain` (where
 //! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer
 //! itself), `collection` (reclaiming, as a chain of steps), `relocation` (the chain of a lane),
 //! `remaining` (what it has before it), `victim/` (a file a policy), `rewrite` (room for a page
@@ -27,6 +28,7 @@ mod cmt;
 mod collection;
 pub mod log;
 mod mapping;
+mod onset;
 mod page_map;
 mod placement;
 mod pool;
@@ -37,6 +39,7 @@ mod remaining;
 mod retire;
 mod rewrite;
 mod snapshot;
+mod sorter;
 mod spec;
 mod superblock;
 pub mod timeless;
@@ -51,12 +54,14 @@ pub use classes::{CLASSES_MAX, Classes, OpenBlocks};
 pub use cmt::{Cmt, DIRECTORY_ENTRY, MapSpec, Room};
 pub use collection::Step;
 pub use mapping::Mapping;
+pub use onset::{Onset, PoolSeen};
 pub use page_map::{PageMap, Translation};
 pub use pool::{PoolState, Stream};
 pub use rain::{Stripes, WIDTH_MAX};
 pub use remaining::{ChainLeft, CopiesLeft};
 pub use retire::{BadBlocks, Needs};
 pub use snapshot::SnapshotError;
+pub use sorter::Sorter;
 pub use spec::{
     Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec,
     GcWhen, Pace, Rotate, StreamCopies, Stripe, Victim, VictimUnit,

@@ -6,6 +6,7 @@ mod marks;
 
 use super::collection::Collection;
 use super::log::LogLanes;
+use super::onset::Brought;
 use super::placement::Placement;
 use super::pool::{PoolState, Stream};
 use super::recovery::{Headers, Role};
@@ -58,7 +59,8 @@ pub struct PageMap {
     victim: VictimPolicy,
     pub(super) keeps_order: bool,
     pub(super) by_pool: Divisor,
-    pub(super) soft_units: u32,
+    /// When pools collect, by a rule of the program's own.
+    pub(super) onset: Option<Box<Brought>>,
     pub(super) hard_units: u32,
     /// Below so many erased group blocks it collects, or goes first; none where shares count.
     soft_blocks: u32,
@@ -372,8 +374,8 @@ impl PageMap {
     pub fn wants_collection(&self, pool: Pool) -> bool {
         let state = &self.pools[pool.index()];
         let low = || {
-            state.free_units < self.soft_units
-                && state.free_units + self.units_to_erase(pool) < self.soft_units
+            state.free_units < state.soft_units
+                && state.free_units + self.units_to_erase(pool) < state.soft_units
         };
         let lacks_blocks = || {
             let (free, to_erase) = (state.free.len() as u32, &self.collections[pool.index()]);

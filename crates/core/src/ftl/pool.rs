@@ -43,6 +43,8 @@ pub struct PoolState {
     pub closed: VecDeque<u32>,
     /// Map units that can still be programmed: in free blocks and behind the frontiers.
     pub free_units: u32,
+    /// Below so many of them it collects; none where blocks count.
+    pub soft_units: u32,
     /// By class: the lane that takes the next copy, in pools of several lanes.
     pub next_copy_lane: Vec<Lane>,
     /// The most erases of any group block.

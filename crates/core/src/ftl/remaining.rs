@@ -43,9 +43,9 @@ impl PageMap {
         self.lanes_of(pool).map(left).sum()
     }
 
-    /// Free map units of a pool at the soft mark.
+    /// Free map units of a pool at the soft mark, the same of all pools.
     pub fn soft_units(&self) -> u32 {
-        self.soft_units
+        self.pools[0].soft_units
     }
 
     /// Map units below the soft mark within which a victim should be copied: as many as a victim
@@ -56,7 +56,7 @@ impl PageMap {
         let open = pool.logs.len() as u32 * if pool.shared { 1 } else { 2 };
         let victim = pool.lanes * self.layout.units_per_block;
         let urgent = self.hard_units.max((pool.reserve + open) * victim);
-        self.soft_units.saturating_sub(urgent).min(victim).max(self.layout.units_per_row)
+        self.soft_units().saturating_sub(urgent).min(victim).max(self.layout.units_per_row)
     }
 
     /// Map units that the next step of the chain of `lane` brings, if that is a read.

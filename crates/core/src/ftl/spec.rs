@@ -3,7 +3,7 @@
 
 use super::log::LogSpec;
 use super::victim::Chooser;
-use super::{MapSpec, Watermark};
+use super::{MapSpec, Onset, Sorter, Watermark};
 use crate::sim::External;
 use crate::units::{Duration, share, share_schema};
 use schemars::JsonSchema;
@@ -35,6 +35,9 @@ pub struct FtlSpec {
     pub map: MapSpec,
     /// Which data share a block: each class of pages has open blocks of its own.
     pub placement: DataPlacement,
+    /// `stream`: a rule of the program's own in place of the host's hints.
+    #[serde(skip)]
+    pub brought: External<dyn Sorter>,
     /// `dac`: regions, from cold to hot.
     pub dac_regions: u32,
     /// `dac`: a page rises when it was written last so long ago or less, and sinks when longer ago;
@@ -59,6 +62,7 @@ impl Default for FtlSpec {
             static_wear_gap: 0,
             map: MapSpec::default(),
             placement: DataPlacement::None,
+            brought: External::default(),
             dac_regions: 4,
             dac_age: 0.0,
             streams: 4,
@@ -197,6 +201,9 @@ pub struct GcSpec {
     /// A victim policy of the program's own in its place.
     #[serde(skip)]
     pub brought: External<dyn Chooser>,
+    /// In place of `soft`: a rule of the program's own.
+    #[serde(skip)]
+    pub onset: External<dyn Onset>,
     /// The blocks that are reclaimed at once.
     pub unit: VictimUnit,
     /// Collect when the free share of a reclaim pool (free pages / raw pages) falls below this, or
@@ -252,6 +259,7 @@ impl Default for GcSpec {
             when: GcWhen::Background,
             victim: Victim::Greedy,
             brought: External::default(),
+            onset: External::default(),
             unit: VictimUnit::Block,
             soft: Watermark::Share(0.05),
             hard: Watermark::Share(0.02),

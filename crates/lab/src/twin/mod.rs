@@ -9,6 +9,7 @@
 //! Manx itself is fitted: each point of the search is a scenario, played as `manx run` plays
 //! it. What the measurements do not determine is said, and keeps the base device's number.
 
+mod ask;
 mod bounds;
 mod contradict;
 mod device;
@@ -29,6 +30,7 @@ mod tests;
 pub mod windows;
 mod writes;
 
+pub use ask::named;
 pub use contradict::contradictions;
 pub use device::{Files, files};
 pub use doubt::{Doubt, Range};

@@ -31,7 +31,7 @@ impl Chooser for Mine {
 }
 
 /// The strategy `direct`: every default.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Plain;
 
 impl Strategy for Plain {}

@@ -5,12 +5,13 @@
 >>> results["base"].read.p99_us >= results["nogc"].read.p99_us
 True
 
-:func:`compare`, :func:`run`, :func:`sweep`, :func:`lab`, :func:`plan` and :func:`fleet` are the
-commands of ``manx`` as functions; :class:`Scenario` has every key with its type, :class:`Trace`
-opens block traces, :class:`Drive` is a drive to submit to, :class:`VictimPolicy` and
-:class:`ArrayStrategy` are policies in Python. Every call that runs anything lets other threads of
-Python work meanwhile, and ends soon after Ctrl-C. The same scenario and seed are the same numbers
-as from the command line.
+:func:`compare`, :func:`run`, :func:`sweep`, :func:`lab`, :func:`plan`, :func:`fit` and
+:func:`fleet` are the commands of ``manx`` as functions; :class:`Scenario` has every key with its
+type, :class:`Trace` opens block traces, :class:`Drive` is a drive to submit to.
+:class:`VictimPolicy`, :class:`OnsetPolicy`, :class:`PlacementPolicy` and :class:`ArrayStrategy`
+are policies in Python: which block is reclaimed, when, which data share a block, how an array
+reads. Every call that runs anything lets other threads of Python work meanwhile, and ends soon
+after Ctrl-C. The same scenario and seed are the same numbers as from the command line.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from . import _manx, scenario
 from ._manx import Histogram, Table
 from ._runs import Experiment, Plan, compare, lab, plan, run
 from .errors import InputError, ManxError, RunError
-from .policies import ArrayStrategy, VictimPolicy
+from .policies import ArrayStrategy, OnsetPolicy, PlacementPolicy, VictimPolicy
 from .results import Result, Results
 from .scenario import Scenario
 
 if TYPE_CHECKING:
+    from ._fits import Twin, fit
     from ._fleet import Fleet, fleet
     from ._sweeps import Sweep, sweep
     from .drives import Completions, Drive
@@ -43,6 +45,8 @@ __all__ = [
     "Histogram",
     "InputError",
     "ManxError",
+    "OnsetPolicy",
+    "PlacementPolicy",
     "Plan",
     "Result",
     "Results",
@@ -51,10 +55,12 @@ __all__ = [
     "Sweep",
     "Table",
     "Trace",
+    "Twin",
     "VictimPolicy",
     "compare",
     "devices",
     "experiments",
+    "fit",
     "fleet",
     "lab",
     "plan",
@@ -74,6 +80,8 @@ _LAZY = {
     "Fleet": "_fleet",
     "Sweep": "_sweeps",
     "Trace": "traces",
+    "Twin": "_fits",
+    "fit": "_fits",
     "fleet": "_fleet",
     "sweep": "_sweeps",
 }

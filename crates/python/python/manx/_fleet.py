@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random as _random
 from collections.abc import Callable, Mapping, Sequence
@@ -48,8 +49,9 @@ class Fleet:
         return Fields(json.loads(of.percentiles_json()))
 
     def slower_a_day(self, us: float, op: str = "read") -> float:
-        """Requests of the whole fleet in a day that take longer than `us`, at the rates that were
-        simulated: their share of the simulated time, times 86,400 s and the number of drives."""
+        """Requests of `op` (``read``, ``write``) of the whole fleet in a day that take longer than
+        `us`, at the rates that were simulated: their share of the simulated time, times 86,400 s
+        and the number of drives."""
         of = self.read if op == "read" else self.write
         seconds = self.seconds / max(len(self.drives), 1)
         return of.beyond(us) * 86_400 / seconds if seconds else 0.0
@@ -129,9 +131,14 @@ def fleet(
         else:
             if isinstance(policy, Policy):
                 raise InputError("executor: a policy in Python runs in this process alone")
-            tasks = {f"fleet-{seed}-{first}": (of.written(seed, numbers(first)), of.cache)
-                     for first in parts}
-            by_key = {f"fleet-{seed}-{first}": first for first in parts}
+            # A part is known by all that determines it: an executor may remember what has run.
+            by_key: dict[str, int] = {}
+            tasks: dict[str, tuple[list[tuple[dict[str, Any], str, str]], str]] = {}
+            for first in parts:
+                written = of.written(seed, numbers(first))
+                told = json.dumps([_manx.__version__, written], default=repr)
+                key = f"fleet-{first}-{hashlib.sha256(told.encode()).hexdigest()}"
+                by_key[key], tasks[key] = first, (written, of.cache)
             for key, part in as_completed(executor, tasks, "fleet"):
                 take(by_key[key], part)
     finally:

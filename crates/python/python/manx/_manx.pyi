@@ -13,7 +13,7 @@ class Table:
     def __arrow_c_schema__(self) -> object: ...
     @property
     def num_rows(self) -> int:
-        """Rows."""
+        """The number of its rows."""
     @property
     def column_names(self) -> list[str]:
         """Names of the columns, in their order."""
@@ -32,7 +32,7 @@ class Histogram:
         """Adds everything that `other` holds, as if it had been recorded here."""
     @property
     def count(self) -> int:
-        """How many latencies were recorded."""
+        """The number of latencies that were recorded."""
     @property
     def min_us(self) -> float | None:
         """The shortest (us), exactly; None of nothing."""
@@ -69,13 +69,52 @@ class Blocks:
         """Mapping units that the drive programmed since block `index` last changed."""
     @property
     def in_closing_order(self) -> list[int]:
-        """Candidates, the one closed first in front."""
+        """Numbers of the candidate blocks, the one closed first in front."""
     @property
     def valid_bytes(self) -> bytes:
         """Valid units of every block as native 32-bit numbers, 2^32 - 1 for no candidate."""
     @property
     def units(self) -> int:
         """Mapping units of data that a block holds at most."""
+    def __len__(self) -> int: ...
+
+class Pool:
+    """A reclaim pool, when the mark of its next GC run is wanted."""
+
+    @property
+    def number(self) -> int:
+        """Its number, from 0."""
+    @property
+    def units(self) -> int:
+        """Mapping units of all its flash."""
+    @property
+    def free(self) -> float:
+        """Its free space, as a share of its flash (ratio)."""
+    @property
+    def soft(self) -> float:
+        """The scenario's soft mark, as a share of its flash (ratio)."""
+    @property
+    def hard(self) -> float:
+        """The hard mark, as a share of its flash (ratio)."""
+    @property
+    def valid(self) -> float | None:
+        """The share (ratio) of the victim that is valid and will be copied; None at the start."""
+    @property
+    def programmed(self) -> int:
+        """Mapping units that the drive programmed so far."""
+
+class Extents:
+    """The extents of a drive's addresses, when their streams are wanted."""
+
+    @property
+    def writes(self) -> list[int]:
+        """Of each extent: mapping units that the host wrote in it since the last decision."""
+    @property
+    def writes_bytes(self) -> bytes:
+        """These counts as native 32-bit numbers: for ``numpy.frombuffer(.., "uint32")``."""
+    @property
+    def streams(self) -> bytes:
+        """Of each extent: its stream, as decided last; 0 at the start."""
     def __len__(self) -> int: ...
 
 class Asked:
@@ -98,6 +137,8 @@ class Point:
     def toml(self) -> str: ...
     def key(self, verify: bool = False) -> str: ...
     def with_victim(self, name: str, policy: object) -> Point: ...
+    def with_onset(self, name: str, policy: object) -> Point: ...
+    def with_sorter(self, name: str, policy: object) -> Point: ...
     def with_strategy(self, name: str, policy: object) -> Point: ...
     @property
     def calls(self) -> tuple[int, float] | None: ...
@@ -121,7 +162,7 @@ class Device:
     def advance(self, until: int) -> None: ...
     def drain(self) -> int: ...
     def completions(self) -> Table: ...
-    def twin(self) -> Device | None: ...
+    def twin(self) -> Device: ...
     def state(self) -> str: ...
     @property
     def sectors(self) -> int: ...
@@ -166,6 +207,9 @@ def results_explain(runs: list[Played], kind: str, top: int) -> str: ...
 def results_page(runs: list[Played], workload: str | None, command: str) -> str: ...
 def results_plot(runs: list[Played], *, kind: str, op: str, format: str, title: str | None = None,
                  width: str = "160mm", height: str = "90mm") -> bytes: ...
+def fit(measured: list[str], options: object, journal: str,
+        progress: Callable[[int, str], object] | None = None,
+        ) -> tuple[str, str, str, str, bool]: ...
 def library(kind: str) -> str: ...
 def scenario_text(name: str) -> str: ...
 def experiment(name: str, *, folder: str, quick: bool = False, sets: list[str] = ...,

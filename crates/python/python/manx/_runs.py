@@ -12,12 +12,12 @@ from typing import Any, Union
 from . import _manx, _options
 from ._progress import Bar, Progress
 from .errors import InputError
-from .policies import ArrayStrategy, Policy, VictimPolicy
+from .policies import ArrayStrategy, OnsetPolicy, PlacementPolicy, Policy, VictimPolicy
 from .results import Fields, Result, Results
 from .scenario import Scenario
 
 #: A name of :func:`manx.policies_known`, a path of names (``"preemptive/t-es"``), or an object.
-AnyPolicy = Union[str, VictimPolicy, ArrayStrategy]
+AnyPolicy = Union[str, VictimPolicy, OnsetPolicy, PlacementPolicy, ArrayStrategy]
 #: A built-in name, the path of a file, or an object.
 AnyScenario = Union[Scenario, _options.Path]
 
@@ -61,10 +61,10 @@ def points(of: _manx.Asked, policies: Sequence[AnyPolicy]) -> list[_manx.Point]:
     """The runs of a comparison. Native policies are checked together, as the command line does."""
     labels = [policy.label() if isinstance(policy, Policy) else policy for policy in policies]
     for at, policy in enumerate(policies):
-        if not isinstance(policy, (str, VictimPolicy, ArrayStrategy)):
+        if not isinstance(policy, (str, *_KINDS)):
             kind = type(policy).__name__
-            raise InputError(f"policies: a name, a VictimPolicy or an ArrayStrategy is needed, "
-                             f"not {kind}")
+            kinds = ", ".join(one.__name__ for one in _KINDS)
+            raise InputError(f"policies: a name, or an object of {kinds} is needed, not {kind}")
         if isinstance(policy, Policy) and labels[at] in labels[:at]:
             raise InputError(f"policy `{labels[at]}` is named twice: each can be compared once")
     native = [policy for policy in policies if isinstance(policy, str)]
@@ -75,12 +75,21 @@ def points(of: _manx.Asked, policies: Sequence[AnyPolicy]) -> list[_manx.Point]:
             for policy in policies]
 
 
+#: Kinds of policies in Python, each with the method of a point that lays it over.
+_KINDS: dict[type[Policy], str] = {
+    VictimPolicy: "with_victim",
+    OnsetPolicy: "with_onset",
+    PlacementPolicy: "with_sorter",
+    ArrayStrategy: "with_strategy",
+}
+
+
 def brought(of: _manx.Asked, policy: Policy) -> _manx.Point:
     """The run under a policy in Python."""
     base = of.plain() if policy.under is None else of.under(policy.under)
-    if isinstance(policy, VictimPolicy):
-        return base.with_victim(policy.label(), policy)
-    return base.with_strategy(policy.label(), policy)
+    kind = next(kind for kind in _KINDS if isinstance(policy, kind))
+    lay: _manx.Point = getattr(base, _KINDS[kind])(policy.label(), policy)
+    return lay
 
 
 def played(
@@ -195,8 +204,11 @@ def compare(
     """Runs policies side by side; the first is the baseline: ``manx compare``.
 
     `policies`: names (``["base", "preemptive"]`` or ``"base,preemptive"``) and objects of
-    :class:`VictimPolicy` or :class:`ArrayStrategy`; without any, those of the scenario. `jobs`:
-    runs side by side, one for each core where None. The rest is as of :func:`run`.
+    :class:`VictimPolicy`, :class:`OnsetPolicy`, :class:`PlacementPolicy` or
+    :class:`ArrayStrategy`; without any, those of the scenario. `jobs`: runs side by side, one for
+    each core where None. The rest is as of :func:`run`.
+
+    Raises :class:`InputError` before anything runs, :class:`RunError` where a run shows a defect.
 
     >>> import manx
     >>> r = manx.compare("quick", "nogc,base", set={"workload.requests": 2000}, cache=False)
@@ -255,7 +267,9 @@ def lab(
 ) -> Experiment:
     """Runs an experiment, and holds its claims against it: ``manx lab run``.
 
-    `quick` is the small form. `out` keeps the journal: the same call then does only what is left.
+    `name`: one of :func:`experiments`. `quick` is the small form. `set` are keys over all its runs,
+    `traces` is the folder of the traces that it replays, `jobs` and `cache` are as of
+    :func:`compare`. `out` keeps the journal: the same call then does only what is left.
 
     Raises :class:`InputError` where there is no such experiment or a trace is missing.
     """

@@ -33,9 +33,9 @@ class Sweep:
         #: Points of the Pareto front as plain Python; None where no objective was named.
         self.front: Any = None if front is None else json.loads(front)
         #: What must be known beside the numbers.
-        self.notes = list(notes)
+        self.notes: list[str] = list(notes)
         #: Points that cannot be run, and why.
-        self.skipped = [why for _, why in skipped]
+        self.skipped: list[str] = [why for _, why in skipped]
         #: Runs that were made; the others were known already.
         self.computed = computed
 
@@ -103,7 +103,9 @@ def sweep(
     `grid`: values of each key, every combination; `random` with `points`: draws from ``(low,
     high)`` or ``"low..high"``; `seeds`: so many seeds of each point. `columns`: quantities of a row
     (all short names where None); `pareto`: objectives of a front. `skip_invalid` leaves points out
-    that cannot be run (:attr:`Sweep.skipped`).
+    that cannot be run (:attr:`Sweep.skipped`). `force` takes a folder `out` that has another sweep.
+    `policies` are names; `set`, `seed`, `device`, `workload`, `trace`, `attribution`, `verify`,
+    `jobs`, `cache` and `progress` are as of :func:`run` and :func:`compare`.
 
     Without `executor` it runs on this machine's cores, its files in `out` as the command line
     writes them (but ``sweep.parquet``). With one, a ``concurrent.futures`` executor or a

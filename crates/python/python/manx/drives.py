@@ -149,15 +149,10 @@ class Drive:
         return Completions(self._native.completions())
 
     def clone(self) -> Drive:
-        """The drive as it is now, a second time: each goes on by itself.
-
-        Raises :class:`~manx.errors.InputError` of an array, which cannot be copied.
-        """
-        twin = self._native.twin()
-        if twin is None:
-            raise InputError("an array cannot be cloned: its strategy has a state of its own")
+        """The drive, or array, as it is now, a second time: each goes on by itself, with what is
+        under way, and a deep copy of a policy in Python."""
         other = Drive.__new__(Drive)
-        other._native = twin
+        other._native = self._native.twin()
         return other
 
     def state(self) -> Fields:

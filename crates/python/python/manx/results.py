@@ -264,7 +264,7 @@ class Results(Sequence[Result]):
 
     @classmethod
     def from_json(cls, text: str) -> Results:
-        """Reads a ``result.json``.
+        """Reads `text`, that of a ``result.json``.
 
         Raises :class:`~manx.errors.InputError` where it is none.
         """
@@ -272,7 +272,10 @@ class Results(Sequence[Result]):
 
     @classmethod
     def open(cls, path: _options.Path) -> Results:
-        """Reads a ``result.json``, or the one in a folder of ``--out``."""
+        """Reads the ``result.json`` at `path`, or the one in that folder of ``--out``.
+
+        Raises :class:`~manx.errors.InputError` where it cannot be read, or is none.
+        """
         file = _Path(_options.path(path, "path"))
         file = file / "result.json" if file.is_dir() else file
         try:
@@ -302,7 +305,8 @@ class Results(Sequence[Result]):
             raise RunError(f"{where}: cannot write it: {error}") from None
 
     def table(self, *names: str) -> dict[str, list[Any]]:
-        """Numbers by name, as columns: ``results.table("p99_9", "waf")``; `policy` is the first.
+        """Numbers by name (`names`; times are us), as columns: ``results.table("p99_9", "waf")``;
+        `policy` is the first.
 
         >>> import manx
         >>> r = manx.compare("quick", ["nogc"], set={"workload.requests": 2000}, cache=False)
@@ -316,7 +320,8 @@ class Results(Sequence[Result]):
         return columns
 
     def explain(self, kind: str = "all", top: int = 5) -> str:
-        """Where the time of the slowest requests went, in words; `kind`: all, reads or writes.
+        """Where the time of the `top` (0 to 20) slowest requests went, in words; `kind`: all, reads
+        or writes.
 
         Raises :class:`~manx.errors.InputError` without ``attribution=True``.
         """
@@ -330,9 +335,11 @@ class Results(Sequence[Result]):
 
     def plot(self, kind: str = "cdf", *, op: str = "read", title: str | None = None,
              width: str = "160mm", height: str = "90mm", file: _options.Path | None = None) -> Plot:
-        """A picture: `kind` is ``cdf``, ``time``, ``attribution`` or ``bars``.
+        """A picture: `kind` is ``cdf``, ``time``, ``attribution`` or ``bars``, `op` ``read`` or
+        ``write``; `title`, and `width` and `height` (``"160mm"``) of the whole.
 
-        With `file` (.svg, .pdf, .png) it is written there, too.
+        With `file` (.svg, .pdf, .png) it is written there, too. Raises
+        :class:`~manx.errors.InputError` where one of these is not allowed.
         """
         plot = Plot(self._native(), kind, op, title, width, height)
         if file is not None:
@@ -342,8 +349,8 @@ class Results(Sequence[Result]):
         return plot
 
     def matplotlib(self, axes: Any = None, *, op: str = "read") -> Any:
-        """The distributions on matplotlib's `axes` (new ones where None), over an axis of nines;
-        the axes.
+        """The distributions of `op` (``read``, ``write``; us) on matplotlib's `axes` (new ones where
+        None), over an axis of nines; the axes.
 
         Raises :class:`~manx.errors.InputError` where matplotlib is not installed.
         """

@@ -90,8 +90,8 @@ class Trace:
 
     @staticmethod
     def known(registry: _options.Path | None = None) -> dict[str, dict[str, Any]]:
-        """The registry: of each name its title, source, licence, size (bytes), SHA-256, and how it
-        is read."""
+        """The registry (`registry`: another one, a JSON file): of each name its title, source,
+        licence, size (bytes), SHA-256, and how it is read."""
         return _registry(registry)
 
     @property

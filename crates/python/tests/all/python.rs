@@ -85,6 +85,11 @@ fn stubs_are_what_the_schema_says_and_strict_types_hold() {
 }
 
 #[test]
+fn every_public_name_says_what_it_is() {
+    run(&["crates/python/tests/documented.py"]);
+}
+
+#[test]
 fn notebooks_run_from_first_to_last_cell() {
     run(&["crates/python/tests/notebooks.py"]);
 }

@@ -57,5 +57,22 @@ def test_an_array_is_driven_too_and_numbers_come_in_any_form() -> None:
     done = drive.completions()
     assert sorted(done.id.tolist()) == [0, 1, 2, 3] and set(done.status) == {"success"}
     assert len(drive.completions()) == 0 and drive.next_event is None or drive.now > 0
-    with pytest.raises(manx.InputError, match="cannot be cloned"):
-        drive.clone()
+
+
+@pytest.mark.parametrize("policy", ["ioda", "hedged", "iod1", manx.policies.Ewma()])
+def test_a_clone_of_an_array_goes_on_as_the_array_does(policy: object) -> None:
+    drive = manx.Drive("quick", policy, set={"array.members": 4, **SMALL},
+                       cache=False)
+    t = numpy.arange(3000) * 20_000
+    lba = (numpy.arange(3000) * 7919 % (drive.sectors // 8)) * 8
+    drive.submit(t[:2000], "WR" * 1000, lba[:2000], 8)
+    twin = drive.clone()
+    assert twin.outstanding == drive.outstanding > 0
+    for one in (drive, twin):
+        one.submit(t[2000:], "RRRW" * 250, lba[2000:], 8)
+        one.drain()
+    columns = [one.completions() for one in (drive, twin)]
+    assert (columns[0].t_ns == columns[1].t_ns).all() and len(columns[0]) == 3000
+    assert drive.state().to_dict() == twin.state().to_dict()
+    twin.submit(twin.now, "R", 0, 8)
+    assert (twin.outstanding, drive.outstanding) == (1, 0)

@@ -22,7 +22,7 @@ WRONG: list[tuple[Quick, str]] = [
     (lambda: manx.run(""), "scenario"),
     (lambda: manx.run(7), "the name of a file is needed, not int"),
     (lambda: manx.run("quick", "bas"), "bas"),
-    (lambda: manx.run("quick", 7), "a name, a VictimPolicy or an ArrayStrategy is needed, not int"),
+    (lambda: manx.run("quick", 7), "ArrayStrategy is needed, not int"),
     (lambda: manx.run("quick", set={"gc.sfot": 0.1}), "unknown key gc.sfot; did you mean gc.soft"),
     (lambda: manx.run("quick", set={"gc.soft": 2}), "gc.soft = 2 is not allowed"),
     (lambda: manx.run("quick", set={"gc.soft": float("nan")}), "a finite number"),

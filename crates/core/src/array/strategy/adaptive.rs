@@ -20,7 +20,7 @@ use crate::drive::{PredictableLatency, WindowSchedule, Windows};
 use crate::units::{Duration, Instant, Member};
 
 /// Chooses between two lengths of windows, by what is written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct IodaAdaptive {
     spec: ArraySpec,
     norm: Duration,

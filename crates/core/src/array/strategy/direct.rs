@@ -4,7 +4,7 @@
 use super::Strategy;
 
 /// No strategy at all.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Direct;
 
 impl Strategy for Direct {}

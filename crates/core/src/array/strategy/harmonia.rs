@@ -9,7 +9,7 @@ use crate::drive::Windows;
 use crate::units::Member;
 
 /// Everybody in the first window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Harmonia {
     spec: ArraySpec,
 }

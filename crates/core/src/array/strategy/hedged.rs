@@ -12,7 +12,7 @@ const SHIFT: u32 = 9;
 const FIRST: Duration = Duration::from_ms(1);
 
 /// Asks the rest of the row after a fixed time, or after what 95 of 100 reads take.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Hedged {
     fixed: bool,
     after: Duration,

@@ -5,7 +5,7 @@ use crate::drive::PredictableLatency;
 use crate::sim::Rng;
 
 /// Of two pages that failed, one is drawn: the busy remaining time is not looked at.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Iod1 {
     rng: Rng,
 }
@@ -27,7 +27,7 @@ impl Strategy for Iod1 {
 }
 
 /// Of two pages that failed, the one with the larger busy remaining time is computed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Iod2;
 
 impl Strategy for Iod2 {

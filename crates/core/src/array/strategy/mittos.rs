@@ -11,7 +11,7 @@ use crate::units::{Duration, Instant, Member};
 use std::collections::VecDeque;
 
 /// Avoids members whose oldest read is older than the objective.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Mittos {
     slo: Duration,
     /// Reads under way by member, oldest first.

@@ -20,7 +20,7 @@ use crate::units::{Duration, Instant, Member};
 use std::fmt::Debug;
 
 /// A strategy of reading. The defaults are those of `direct`.
-pub trait Strategy: Debug + Send {
+pub trait Strategy: Debug + Send + Twin {
     /// The predictable-latency flag of the host's reads, and of those that help to compute a page.
     fn flag(&self) -> PredictableLatency {
         PredictableLatency::Off
@@ -82,6 +82,25 @@ pub trait Strategy: Debug + Send {
 
     /// Its time has come: `change` sets what a member keeps to.
     fn turn(&mut self, _now: Instant, _change: &mut dyn FnMut(Member, Windows)) {}
+}
+
+/// A strategy a second time, in the same state: arrays are copied. Every one that can be cloned has
+/// it.
+pub trait Twin {
+    /// The copy.
+    fn twin(&self) -> Box<dyn Strategy>;
+}
+
+impl<S: Strategy + Clone + 'static> Twin for S {
+    fn twin(&self) -> Box<dyn Strategy> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Strategy> {
+    fn clone(&self) -> Self {
+        (**self).twin()
+    }
 }
 
 /// The strategy that `spec` names.

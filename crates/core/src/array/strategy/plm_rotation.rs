@@ -9,7 +9,7 @@ use crate::drive::Windows;
 use crate::units::{Duration, Instant, Member};
 
 /// Sends one member after the other into its non-deterministic window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PlmRotation {
     spec: ArraySpec,
     /// The window that comes next.

@@ -5,7 +5,7 @@
 use super::Strategy;
 
 /// Asks everybody.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Proactive;
 
 impl Strategy for Proactive {

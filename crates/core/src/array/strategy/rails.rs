@@ -8,7 +8,7 @@ use crate::drive::Windows;
 use crate::units::{Duration, Instant, Member};
 
 /// Writes in a member's window only, and never reads it then.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rails {
     spec: ArraySpec,
 }

@@ -19,7 +19,7 @@ pub(super) fn busy_for(spec: &ArraySpec, now: Instant, member: Member) -> Option
 
 /// Windows alone: the member in its busy window is never read. (How the artefact's devices did this
 /// is not public; that the median rises by half is what this does.)
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Iod3 {
     spec: ArraySpec,
 }
@@ -42,7 +42,7 @@ impl Strategy for Iod3 {
 
 /// Windows, and reads that may fail fast: a row loses one page at most, as long as nobody collects
 /// outside its window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ioda {
     spec: ArraySpec,
 }

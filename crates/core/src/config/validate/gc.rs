@@ -3,8 +3,8 @@
 use super::{Check, require, require_operation_time};
 use crate::flash::{Device, Geometry};
 use crate::ftl::{
-    Allocation, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Pace, Rotate, Victim,
-    VictimUnit, Watermark,
+    Allocation, DataPlacement, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Pace, Rotate,
+    Victim, VictimUnit, Watermark,
 };
 
 /// Checks when and where garbage collection runs.
@@ -29,12 +29,33 @@ pub(super) fn all(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
         "a victim policy of the program's own needs ftl.kind = \"page\": log blocks have rules of \
          their own (ftl.log.victim)",
     )?;
+    onset(gc, ftl)?;
     require(
         !yields || gc.when == GcWhen::Background,
         "gc.when",
         "\"foreground\"",
         "gc.mode = \"preemptive\" and \"channel-preemptive\" need \"background\": a GC run that \
          goes before the host's requests cannot also yield to them",
+    )
+}
+
+/// Rules of the program's own: for when collections begin, and for which data share a block.
+fn onset(gc: &GcSpec, ftl: &FtlSpec) -> Check {
+    let name = gc.onset.name().unwrap_or_default();
+    let is_page = ftl.kind == FtlKind::Page;
+    let needs = |holds: bool, what: &str| {
+        let message = format!("a rule of the program's own for when GC begins needs {what}");
+        require(gc.onset.name().is_none() || holds, "gc.soft", name, message)
+    };
+    needs(is_page, "ftl.kind = \"page\": log blocks are merged when there is none left")?;
+    let is_share = matches!((gc.soft, gc.hard), (Watermark::Share(_), Watermark::Share(_)));
+    needs(is_share, "gc.soft and gc.hard as shares: its marks are counted in pages")?;
+    needs(gc.pace == Pace::Off, "gc.pace = \"off\": copies are paced from one mark")?;
+    require(
+        ftl.brought.name().is_none() || ftl.placement == DataPlacement::Stream,
+        "ftl.placement",
+        ftl.placement.name(),
+        "a rule of the program's own for data placement needs \"stream\": it names the streams",
     )
 }
 

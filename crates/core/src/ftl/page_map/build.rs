@@ -48,7 +48,7 @@ impl PageMap {
             victim: VictimPolicy::new(gc, seed),
             keeps_order: VictimPolicy::needs_order(gc),
             by_pool: Divisor::new(lanes_per_pool),
-            soft_units: 0,
+            onset: None,
             hard_units: 0,
             soft_blocks: 0,
             hard_blocks: 0,
@@ -71,6 +71,7 @@ impl PageMap {
             layout,
         };
         map.set_marks(gc, false);
+        map.begin_onset(gc);
         for pool in 0..map.pools.len() {
             (0..map.layout.blocks).for_each(|index| map.pools[pool].free.push(index, 0));
         }
@@ -85,6 +86,11 @@ impl PageMap {
         self.placement.set_stripes(stripes);
         self.pass_over_parity();
         self.victim = VictimPolicy::new(gc, seed);
+        let logical = self.mapping.logical();
+        if let Some(classes) = &mut self.classes {
+            classes.begin_run(ftl, logical);
+        }
+        self.begin_onset(gc);
         self.pools.iter_mut().for_each(|pool| (pool.wear_victim, pool.erases_unlooked) = (None, 0));
         self.hopeless.fill(false);
         self.hopeless_pools = 0;
@@ -110,6 +116,7 @@ fn new_pool(
         logs: vec![[OpenLog::default(), OpenLog::default()]; open.classes as usize],
         closed: VecDeque::new(),
         free_units: layout.units_per_lane() * lanes,
+        soft_units: 0,
         next_copy_lane: vec![first_lane; open.classes as usize],
         erases_max: 0,
         erases_unlooked: 0,

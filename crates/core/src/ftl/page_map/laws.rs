@@ -21,7 +21,7 @@ impl PageMap {
              open {:?}, {:?}, open blocks {frontiers:?}\n",
             p.free.len(),
             p.free_units,
-            self.soft_units,
+            p.soft_units,
             self.hard_units,
             p.logs,
             self.collections[pool.index()],
