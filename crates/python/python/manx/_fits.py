@@ -11,7 +11,7 @@ from pathlib import Path as _Path
 from . import _manx, _options
 from ._progress import Bar, Progress
 from .errors import InputError, RunError
-from .results import Fields
+from .results import Fields, as_pre
 
 
 class Twin(Fields):
@@ -66,9 +66,7 @@ class Twin(Fields):
         return f"<manx.Twin: {self.name}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(self._text)}</pre>"
+        return as_pre(self._text)
 
 
 def fit(

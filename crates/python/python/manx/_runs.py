@@ -13,7 +13,7 @@ from . import _manx, _options
 from ._progress import Bar, Progress
 from .errors import InputError
 from .policies import ArrayStrategy, OnsetPolicy, PlacementPolicy, Policy, VictimPolicy
-from .results import Fields, Result, Results
+from .results import Fields, Result, Results, as_pre
 from .scenario import Scenario
 
 #: A name of :func:`manx.policies_known`, a path of names (``"preemptive/t-es"``), or an object.
@@ -250,9 +250,7 @@ class Experiment(Fields):
         return f"<manx.Experiment: {self._of.get('experiment')}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(self._text)}</pre>"
+        return as_pre(self._text)
 
 
 def lab(
@@ -308,9 +306,7 @@ class Plan(Fields):
         return self._text
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(self._text)}</pre>"
+        return as_pre(self._text)
 
 
 _PLANS = {

@@ -60,6 +60,11 @@ def _field(value: Any, where: str) -> Any:
     return value
 
 
+def as_pre(text: str) -> str:
+    """Text in columns, for a notebook: there a bare ``pre`` takes the letters of the page."""
+    return f'<pre style="font-family: monospace">{escape(text)}</pre>'
+
+
 class Result(Fields):
     """One run: every field of ``manx schema result`` is an attribute (``r.read.p99_9_us``, us).
     The two that share their name with a table are ``r["requests"]`` (how many) and
