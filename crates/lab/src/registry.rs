@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 const LISTED: &str = include_str!("../../../traces/registry.json");
-/// What an address without a network begins with: the sample that is inside.
+/// An address that begins so needs no network: the sample that is inside.
 const INSIDE: &str = "package:";
 const SAMPLE: (&str, &[u8]) =
     ("pgbench.csv.zst", include_bytes!("../../../traces/pgbench.csv.zst"));
@@ -25,7 +25,7 @@ const SAMPLE: (&str, &[u8]) =
 pub struct Entry {
     /// One line: what was traced.
     pub title: String,
-    /// Who has it: a repository, the commit, the path.
+    /// Its place: a repository, the commit, the path.
     pub source: String,
     /// The licence of the data as far as it is stated.
     pub licence: String,

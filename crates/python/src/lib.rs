@@ -2,9 +2,9 @@
 //!
 //! Nothing is decided here: arguments become what `manx_lab` takes, its results become objects.
 //! Reading order: [`asked`] is a scenario and the runs that it makes, [`run`] does them, [`tables`]
-//! and [`arrow`] hand on what they leave, [`output`] draws it; [`sweep`], [`lab`], [`fit`] and [`trace`]
-//! are the other families; [`drive`] is a drive to submit to, [`policy`] are policies in Python.
-//! [`watch`] keeps the interpreter free meanwhile, [`error`] tells what is wrong.
+//! and [`arrow`] hand on what they leave, [`output`] draws it; [`sweep`], [`lab`], [`fit`] and
+//! [`trace`] are the other families; [`drive`] is a drive to submit to, [`policy`] are policies in
+//! Python. [`watch`] keeps the interpreter free meanwhile, [`error`] tells what is wrong.
 
 mod arrow;
 mod asked;

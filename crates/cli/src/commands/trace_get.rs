@@ -73,7 +73,7 @@ fn list(registry: &Registry, as_json: bool) -> Result<(), Failure> {
     print(&text)
 }
 
-/// What belongs to the use of somebody's data, and how the file is read.
+/// Source, licence and citation of the data, and how the file is read.
 fn about(entry: &Entry) -> String {
     let Entry { title, source, licence, cite, read, .. } = entry;
     let mut text = format!("{title}\nsource: {source}\nlicence: {licence}");

@@ -15,7 +15,7 @@ use std::process::Command;
 const FOLDER: &str = "crates/cli/tests/all/recipes";
 
 /// Files and folders that a check of the copy reads, and the documents that recipes name.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     "Cargo.lock",
     "Cargo.toml",
     "README.md",
@@ -24,6 +24,7 @@ const PARTS: [&str; 9] = [
     "docs",
     "experiments",
     "scenarios",
+    "traces",
     "workloads",
 ];
 

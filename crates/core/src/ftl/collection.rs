@@ -131,11 +131,12 @@ impl PageMap {
         if self.classes.is_some() {
             self.classify_victim(pool, index);
         }
-        if self.onset.is_some() {
-            let valid = self.group(pool, index).map(|block| self.blocks.valid(block)).sum();
-            self.next_onset(pool, Some(valid));
-        }
+        let group = self.group(pool, index);
         let state = &mut self.pools[pool.index()];
+        if let Some(onset) = &mut self.onset {
+            let valid = group.map(|block| self.blocks.valid(block)).sum();
+            onset.decide((pool, state), Some(valid), (self.hard_units, self.clock));
+        }
         if let Some(at) = state.closed.iter().position(|closed| *closed == index) {
             state.closed.remove(at);
         }

@@ -5,7 +5,8 @@
 //! one is due. Everything else (the hard mark, the last block, turns, windows) is as the scenario
 //! has it, so that a rule that always answers `gc.soft` changes nothing.
 
-use super::{GcSpec, PageMap};
+use super::{GcSpec, PoolState};
+use crate::flash::Layout;
 use crate::units::Pool;
 use std::fmt::Debug;
 
@@ -22,8 +23,8 @@ pub trait Onset: Debug + Send + Sync {
 /// A pool, as a rule sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSeen {
-    /// Its number, from 0.
-    pub pool: u32,
+    /// Which it is.
+    pub pool: Pool,
     /// Map units of all its flash.
     pub units: u32,
     /// Those that can still be programmed.
@@ -45,54 +46,39 @@ pub struct PoolSeen {
 #[derive(Debug)]
 pub(super) struct Brought {
     rule: Box<dyn Onset>,
-    /// The scenario's mark, in map units of a pool.
+    /// Map units of a pool: all, and at the scenario's mark.
+    units: u32,
     soft: u32,
+    /// Map units of a victim.
+    victim: u32,
 }
 
 impl Clone for Brought {
     fn clone(&self) -> Self {
-        Self { rule: self.rule.twin(), soft: self.soft }
+        let Self { units, soft, victim, .. } = *self;
+        Self { rule: self.rule.twin(), units, soft, victim }
     }
 }
 
-impl PageMap {
-    /// A new rule of `gc`, if there is one: every pool has its first mark.
-    pub(super) fn begin_onset(&mut self, gc: &GcSpec) {
-        let soft = gc.soft.units(self.pool_units());
-        self.onset = gc.onset.make().map(|rule| Box::new(Brought { rule, soft }));
-        for pool in self.each_pool() {
-            self.next_onset(pool, None);
-        }
+impl Brought {
+    /// A new rule of `gc` over pools of so many lanes, if there is one.
+    pub fn new(gc: &GcSpec, layout: &Layout, lanes: u32) -> Option<Box<Self>> {
+        let (units, victim) = (layout.units_per_lane() * lanes, layout.units_per_block * lanes);
+        let of = |rule| Box::new(Self { rule, units, soft: gc.soft.units(units), victim });
+        gc.onset.make().map(of)
     }
 
-    /// The next GC run of `pool` is decided: one begins now with so many valid map units, or the
-    /// run does.
-    #[inline]
-    pub(super) fn next_onset(&mut self, pool: Pool, valid: Option<u32>) {
-        if self.onset.is_some() {
-            self.decide_onset(pool, valid);
-        }
-    }
-
-    fn decide_onset(&mut self, pool: Pool, valid: Option<u32>) {
-        let units = self.pool_units();
-        let Some(Brought { rule, soft }) = self.onset.as_deref_mut() else { return };
-        let state = &mut self.pools[pool.index()];
-        let seen = PoolSeen {
-            pool: pool.index() as u32,
-            units,
-            free: state.free_units,
-            soft: *soft,
-            hard: self.hard_units,
-            victim: state.lanes * self.layout.units_per_block,
-            valid,
-            programmed: self.clock,
-        };
-        state.soft_units = rule.next(&seen).clamp(self.hard_units + 1, units);
-    }
-
-    /// Map units of a pool.
-    fn pool_units(&self) -> u32 {
-        self.layout.units_per_lane() * self.pools[0].lanes
+    /// The mark of the next GC run of `pool`: one begins now with so many `valid` map units, or the
+    /// run of the drive does. Free map units at the hard mark, and the clock, are the map's.
+    pub fn decide(
+        &mut self,
+        (pool, state): (Pool, &mut PoolState),
+        valid: Option<u32>,
+        (hard, programmed): (u32, u64),
+    ) {
+        let Self { units, soft, victim, .. } = *self;
+        let free = state.free_units;
+        let seen = PoolSeen { pool, units, free, soft, hard, victim, valid, programmed };
+        state.soft_units = self.rule.next(&seen).clamp(hard + 1, units);
     }
 }

@@ -1,4 +1,4 @@
-//! What a fit is asked for in words.
+//! Options of a fit in words.
 
 use super::{HoldOut, Stage};
 use std::fmt;

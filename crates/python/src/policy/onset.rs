@@ -15,7 +15,7 @@ impl PoolView {
     /// Its number, from 0.
     #[getter]
     fn number(&self) -> u32 {
-        self.0.pool
+        self.0.pool.index() as u32
     }
 
     /// Mapping units of all its flash.

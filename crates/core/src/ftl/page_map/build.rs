@@ -3,6 +3,7 @@
 use super::{Frontier, PageMap};
 use crate::flash::{Block, Device, Layout};
 use crate::ftl::collection::Collection;
+use crate::ftl::onset::Brought;
 use crate::ftl::placement::Placement;
 use crate::ftl::pool::{FreeBlocks, OpenLog, PoolState};
 use crate::ftl::relocation::Relocation;
@@ -11,7 +12,7 @@ use crate::ftl::{
     Blocks, Classes, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, OpenBlocks, VictimUnit,
 };
 use crate::sim::Divisor;
-use crate::units::Lane;
+use crate::units::{Lane, Pool};
 use std::collections::VecDeque;
 
 impl PageMap {
@@ -96,6 +97,15 @@ impl PageMap {
         self.hopeless_pools = 0;
         self.revived.clear();
         self.least_free = self.pools.iter().map(|pool| pool.free_units).min().unwrap_or(0);
+    }
+
+    /// The rule for when collections begin starts anew: every pool has its first mark.
+    fn begin_onset(&mut self, gc: &GcSpec) {
+        self.onset = Brought::new(gc, &self.layout, self.pools[0].lanes);
+        let Some(onset) = &mut self.onset else { return };
+        for (number, state) in (0..).zip(&mut self.pools) {
+            onset.decide((Pool(number), state), None, (self.hard_units, self.clock));
+        }
     }
 }
 
