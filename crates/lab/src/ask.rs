@@ -5,7 +5,7 @@
 
 use crate::load::{Request, read_workload};
 use manx_core::config::{ConfigError, Override, Scenario, split_parameter};
-use manx_trace::TraceSpec;
+use manx_trace::{TimeUnit, TraceError, TraceSpec, unit_name};
 
 /// An option that stands for a key: what it is called, the key, its value as TOML if it was given.
 pub type NamedKey = (&'static str, &'static str, Option<String>);
@@ -91,6 +91,35 @@ pub fn trace_spec(overrides: Vec<Override>) -> Result<TraceSpec, ConfigError> {
     let scenario = Request::read("quick", overrides)?.with_trace_from_here().plain()?;
     let spec = scenario.workload.jobs.into_iter().find_map(|job| job.trace);
     spec.ok_or_else(|| ConfigError::new("no trace is named"))
+}
+
+/// What is assumed of a trace that does not say in which unit its times are: the finest in which it
+/// has an ordinary rate.
+#[derive(Clone, Debug)]
+pub struct Assumed {
+    /// The unit.
+    pub unit: TimeUnit,
+    /// The override that says so.
+    pub set: Override,
+    /// The remark that must be told with every answer.
+    pub remark: String,
+}
+
+impl Assumed {
+    /// Of the error that asks for the unit; `None` of any other, and where no unit is ordinary.
+    pub fn of(error: &TraceError) -> Option<Self> {
+        let TraceError::TimeUnit { likely: Some(unit), .. } = error else { return None };
+        let (unit, name) = (*unit, unit_name(*unit));
+        let said = format!("--time-unit {name}");
+        Some(Self {
+            unit,
+            set: Override::new("workload.trace.time_unit", quoted(name), said),
+            remark: format!(
+                "the trace does not say in which unit its times are: ASSUMED {name}, the finest \
+                 in which its rate is ordinary; another unit is another load (--time-unit)"
+            ),
+        })
+    }
 }
 
 /// The options that were given, as overrides.

@@ -13,7 +13,7 @@
 use crate::compare::{Options, compare};
 use crate::json::from_bytes;
 use crate::prepare::{Key, Keys};
-use crate::run::{Finished, RunError};
+use crate::run::{Counted, Finished, Limits, RunError};
 use manx_core::config::Scenario;
 use manx_core::stats::{Outcome, RunResult};
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,8 @@ struct Place {
 struct Line {
     key: String,
     result: RunResult,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<Counted>,
 }
 
 /// Result of a campaign.
@@ -74,6 +76,8 @@ struct Line {
 pub struct Done {
     /// A result for each point; `None` for one that was stopped before its end or never begun.
     pub results: Vec<Option<RunResult>>,
+    /// Counts of each point beside its limits, where it had any.
+    pub counted: Vec<Option<Counted>>,
     /// Points that were taken from the journal.
     pub from_journal: usize,
 }
@@ -147,7 +151,7 @@ impl Campaign {
 
     /// Which of the points are in the journal.
     pub fn known(&mut self, points: &[Point], verify: bool) -> Result<Vec<bool>, RunError> {
-        let keys = self.keys(points, verify)?;
+        let keys = self.keys(points, verify, None)?;
         Ok(keys.iter().map(|key| self.done.contains_key(key)).collect())
     }
 
@@ -159,8 +163,9 @@ impl Campaign {
         options: &Options<'_>,
         each: &mut (dyn FnMut(usize, &RunResult) -> Result<(), RunError> + Send),
     ) -> Result<Done, RunError> {
-        let keys = self.keys(points, options.verify)?;
-        let results: Vec<_> = keys.iter().map(|key| self.result(key)).collect();
+        let keys = self.keys(points, options.verify, options.limits)?;
+        let (results, counted): (Vec<_>, Vec<_>) =
+            keys.iter().map(|key| self.known_result(key)).unzip();
         let from_journal = results.iter().filter(|result| result.is_some()).count();
         // Points that are the same run are run once.
         let mut left: Vec<Vec<usize>> = Vec::new();
@@ -173,10 +178,13 @@ impl Campaign {
             left[place].push(point);
         }
         let runs: Vec<Point> = left.iter().map(|same| points[same[0]].clone()).collect();
-        let ledger = Mutex::new(Ledger { results, told: 0, each, failed: None });
+        let ledger = Mutex::new(Ledger { results, counted, told: 0, each, failed: None });
         let (journal, path) = (Mutex::new((&mut self.file, &mut self.done)), &self.path);
         let finished = |run: usize, finished: &Finished| {
-            if finished.result.outcome == Outcome::Partial {
+            // One that was given up is as it is whenever it is run; one that was stopped is not.
+            let is_given_up =
+                finished.counted.as_ref().is_some_and(|counted| counted.ended.is_some());
+            if finished.result.outcome == Outcome::Partial && !is_given_up {
                 return;
             }
             let key = &keys[left[run][0]];
@@ -191,33 +199,43 @@ impl Campaign {
                 }
             }
             drop(journal);
-            left[run]
-                .iter()
-                .for_each(|point| ledger.results[*point] = Some(finished.result.clone()));
+            for point in &left[run] {
+                ledger.results[*point] = Some(finished.result.clone());
+                ledger.counted[*point].clone_from(&finished.counted);
+            }
             ledger.tell();
         };
         ledger.lock().unwrap_or_else(PoisonError::into_inner).tell();
         compare(&runs, &Options { finished: Some(&finished), ..*options })?;
-        let Ledger { results, failed, .. } =
+        let Ledger { results, counted, failed, .. } =
             ledger.into_inner().unwrap_or_else(PoisonError::into_inner);
         match failed {
             Some(error) => Err(error),
-            None => Ok(Done { results, from_journal }),
+            None => Ok(Done { results, counted, from_journal }),
         }
     }
 
     /// A result of the journal; `None` too where the file is no longer what it was.
-    fn result(&mut self, key: &str) -> Option<RunResult> {
+    fn result(&mut self, key: &str) -> Option<Line> {
         let Place { from, length } = *self.done.get(key)?;
         let mut text = vec![0; length];
         self.file.seek(SeekFrom::Start(from)).and_then(|_| self.file.read_exact(&mut text)).ok()?;
         let Seal::Whole(text) = unseal(&text) else { return None };
-        from_bytes(text).filter(|line: &Line| line.key == key).map(|line| line.result)
+        from_bytes(text).filter(|line: &Line| line.key == key)
     }
 
-    fn keys(&mut self, points: &[Point], verify: bool) -> Result<Vec<String>, RunError> {
+    fn known_result(&mut self, key: &str) -> (Option<RunResult>, Option<Counted>) {
+        self.result(key).map_or((None, None), |line| (Some(line.result), line.counted))
+    }
+
+    fn keys(
+        &mut self,
+        points: &[Point],
+        verify: bool,
+        limits: Option<&Limits>,
+    ) -> Result<Vec<String>, RunError> {
         let key = |(policy, scenario): &Point| {
-            Ok(self.keys.of_result(policy, scenario, verify)?.to_string())
+            Ok(self.keys.of_result(policy, scenario, verify, limits)?.to_string())
         };
         points.iter().map(key).collect()
     }
@@ -226,6 +244,7 @@ impl Campaign {
 /// Runs known so far, and how many of them were told.
 struct Ledger<'a> {
     results: Vec<Option<RunResult>>,
+    counted: Vec<Option<Counted>>,
     told: usize,
     each: &'a mut (dyn FnMut(usize, &RunResult) -> Result<(), RunError> + Send),
     failed: Option<RunError>,
@@ -244,7 +263,8 @@ impl Ledger<'_> {
 
 /// A whole line in one write, at the end of the file.
 fn write_line(file: &mut File, key: &str, finished: &Finished) -> std::io::Result<Place> {
-    let line = Line { key: key.to_string(), result: finished.result.clone() };
+    let (result, counted) = (finished.result.clone(), finished.counted.clone());
+    let line = Line { key: key.to_string(), result, counted };
     let text = seal(serde_json::to_vec(&line)?);
     file.write_all(&text)?;
     // Wherever it was read before: what is appended ends where the file does.
@@ -306,7 +326,7 @@ fn end_last_line(file: &mut File) -> std::io::Result<()> {
 /// # Errors
 /// A trace cannot be read, or a policy is the program's own, which no text tells from another one.
 pub fn key((policy, scenario): &Point, verify: bool) -> Result<String, RunError> {
-    Ok(Keys::default().of_result(policy, scenario, verify)?.to_string())
+    Ok(Keys::default().of_result(policy, scenario, verify, None)?.to_string())
 }
 
 impl Keys {
@@ -316,6 +336,7 @@ impl Keys {
         policy: &str,
         scenario: &Scenario,
         verify: bool,
+        limits: Option<&Limits>,
     ) -> Result<Key, RunError> {
         if let Some(name) = scenario.brought().next() {
             return Err(RunError::Beside(format!(
@@ -323,10 +344,12 @@ impl Keys {
                  that no journal can tell a run with it from another one"
             )));
         }
-        self.of_all(
-            scenario,
-            &serde_json::json!({ "policy": policy, "scenario": scenario, "verify": verify }),
-        )
+        let mut what =
+            serde_json::json!({ "policy": policy, "scenario": scenario, "verify": verify });
+        if let Some(limits) = limits {
+            what["limits"] = serde_json::json!(limits);
+        }
+        self.of_all(scenario, &what)
     }
 }
 
@@ -366,6 +389,7 @@ mod tests {
             stop: &stop,
             observer: &|_| {},
             finished: None,
+            limits: None,
         };
         let mut campaign = Campaign::open(path).unwrap();
         let mut each = |point, _: &RunResult| {

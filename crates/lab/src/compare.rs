@@ -4,15 +4,16 @@
 use crate::cache::Cache;
 use crate::memory::{Need, refusal, side_by_side};
 use crate::prepare::{Key, Keys, States};
-use crate::run::{Beside, Context, Finished, Observer, Run, RunError};
+use crate::run::{Beside, Context, Counted, Finished, Limits, Observer, Run, RunError};
 use crate::threads::on_threads;
 use manx_core::config::Scenario;
 use manx_core::stats::{Outcome, RunResult};
+use std::cell::RefCell;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How a comparison is run. None of it changes a result.
+/// How a comparison is run. None of it changes a result; [`Options::limits`] ends it.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// Runs side by side; as many as there are cores when `None`.
@@ -29,6 +30,8 @@ pub struct Options<'a> {
     pub observer: Observer<'a>,
     /// Callback for each run that ended, by its number, from the threads of the runs.
     pub finished: Option<Ended<'a>>,
+    /// Limits beyond which a run is given up: it is then partial, and the same whenever it is run.
+    pub limits: Option<&'a Limits>,
 }
 
 impl<'a> Options<'a> {
@@ -42,6 +45,7 @@ impl<'a> Options<'a> {
             stop,
             observer: &|_| {},
             finished: None,
+            limits: None,
         }
     }
 }
@@ -95,6 +99,7 @@ pub fn compare(
         verify: options.verify,
         stop: options.stop,
         observer: options.observer,
+        limits: options.limits,
     };
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads =
@@ -112,8 +117,8 @@ pub fn compare(
                 return;
             };
             let beside = (options.beside, runs.len());
-            let run =
-                Run { number, policy, scenario, keys: &keys[number], beside, context: &context };
+            let (keys, counted) = (&keys[number], RefCell::<Counted>::default());
+            let run = Run { number, policy, scenario, keys, beside, context: &context, counted };
             let outcome = run.run();
             failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
             if let (Some(tell), Ok(finished)) = (options.finished, &outcome) {

@@ -1,6 +1,6 @@
 //! Errors of a trace. Every error ends the reading, so that no run is played from half a file.
 
-use super::TraceFormat;
+use super::{TimeUnit, TraceFormat};
 use std::fmt;
 use std::sync::Arc;
 
@@ -122,6 +122,8 @@ pub enum TraceError {
         why: String,
         /// The other units and what each would mean.
         candidates: String,
+        /// The finest of them in which the trace has an ordinary rate, if there is one.
+        likely: Option<TimeUnit>,
     },
     /// The unit of addresses and sizes is not stated and the numbers do not decide it.
     LbaUnit {
@@ -240,7 +242,9 @@ impl fmt::Display for Said<'_> {
             TraceError::NoRequests { file, format, held } => {
                 write!(f, "{file}: read as {}, the trace holds no request: {held}", format.name())
             }
-            TraceError::TimeUnit { file, why, candidates } => time_unit(f, file, why, candidates),
+            TraceError::TimeUnit { file, why, candidates, .. } => {
+                time_unit(f, file, why, candidates)
+            }
             TraceError::LbaUnit { file, why, candidates } => lba_unit(f, file, why, candidates),
             TraceError::UnitIsStated { file, format, option } => write!(
                 f,

@@ -50,6 +50,9 @@ pub struct AdviseArgs {
     /// folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Play every setting to its end: the grid that the search saves, and what it is measured by
+    #[arg(long)]
+    pub exhaustive: bool,
     /// One JSON document on stdout
     #[arg(long)]
     pub json: bool,
@@ -120,6 +123,7 @@ impl AdviseArgs {
             over: self.over.clone(),
             policies: self.policies.clone(),
             costs: self.costs.clone(),
+            exhaustive: self.exhaustive,
         })
     }
 }

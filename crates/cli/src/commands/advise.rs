@@ -55,6 +55,7 @@ pub fn run(args: &AdviseArgs, screen: &Screen) -> Result<(), Failure> {
         stop: &STOP,
         observer: &|_| {},
         finished: None,
+        limits: None,
     };
     let shots = Shots::new(&question, campaign, options);
     let answered = answer(&question, shots, &invalid, &tell);

@@ -163,6 +163,7 @@ fn run_all(request: &RunRequest, ended: &Ended<'_>, screen: &Screen) -> Result<(
         stop: &STOP,
         observer: &observer,
         finished: Some(&tell),
+        limits: None,
     };
     let finished = compare(&request.runs, &options);
     bars.clear();

@@ -275,6 +275,7 @@ fn options<'a>(
         stop: &STOP,
         observer,
         finished: None,
+        limits: None,
     }
 }
 

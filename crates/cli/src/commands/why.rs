@@ -33,6 +33,7 @@ pub fn run(args: &WhyArgs, screen: &Screen) -> Result<(), Failure> {
         stop: &STOP,
         observer: &observer,
         finished: None,
+        limits: None,
     };
     let why = ask(&request, &policies, &options);
     bars.clear();

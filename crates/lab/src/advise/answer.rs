@@ -6,9 +6,9 @@ use super::causes::{self, Share};
 use super::cost::Cost;
 use super::goal::{Goal, Judged};
 use super::question::{Load, Minimise, Question, shell};
-use super::search::{Search, Seen, Standing, worst};
-use super::shots::{Shot, Shots, Stop};
-use manx_core::stats::RunResult;
+use super::search::Search;
+use super::seen::{Seen, Standing, worst};
+use super::shots::{Shots, Stop};
 use serde::Serialize;
 
 /// Failed settings that are told, one of each policy.
@@ -88,8 +88,14 @@ pub struct Effort {
     pub settings: usize,
     /// Settings that were played, at least in part.
     pub played: usize,
+    /// Settings whose runs were given up because a goal was lost, for certain.
+    pub lost: usize,
+    /// Settings whose runs were given up because the whole would miss a goal, next to certainly.
+    pub predicted: usize,
     /// Settings that were presumed to miss and not played.
     pub presumed: usize,
+    /// Settings that may be cheaper than the recommendation and were not decided.
+    pub undecided: usize,
     /// Runs.
     pub runs: usize,
     /// Requests of all runs, bounds and causes included.
@@ -119,6 +125,9 @@ pub struct Answer {
     pub recommendation: Option<Line>,
     /// Settings of which none is beaten in price and in every goal, the cheapest first.
     pub front: Vec<Line>,
+    /// Every setting, of an exhaustive answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub grid: Vec<Line>,
     /// The best try of each policy that failed.
     pub broken: Vec<Broken>,
     /// The cost model.
@@ -146,22 +155,29 @@ pub fn answer<'a>(
     tell: Tell<'_>,
 ) -> Result<Answer, Stop> {
     let bad: Vec<usize> = invalid.iter().map(|(setting, _)| *setting).collect();
-    let bounds = bounds(question, &mut shots)?;
-    let possible = bounds.iter().take(2).any(|bound| bound.meets);
+    let (bounds, first) = bounds(question, &mut shots)?;
+    let possible = bounds.iter().take(2).any(|bound| bound.meets || straddles(question, bound));
     let mut search = Search::new(question, &mut shots, &bad, tell)?;
-    let best = search.run()?;
-    let broken = broken(question, &mut search)?;
+    let best = match possible || question.exhaustive {
+        true => search.run(first)?,
+        false => search.glance()?,
+    };
+    let undecided = if possible { search.undecided() } else { 0 };
     let seen = std::mem::take(&mut search.seen);
+    let broken = broken(question, &seen);
     let line = |at: usize| line(question, at, &seen[at]);
-    let played: Vec<usize> = (0..seen.len()).filter(|at| seen[*at].rung.is_some()).collect();
-    let whole = |at: &usize| seen[*at].rung.is_some_and(|rung| rung + 1 == shots.rungs().len());
+    let played: Vec<usize> = (0..seen.len()).filter(|at| seen[*at].played.is_some()).collect();
+    let whole = |at: &usize| seen[*at].is_whole();
     let lines: Vec<Line> = played.iter().copied().filter(whole).map(line).collect();
     let grid = (seen.len() - bad.len()) as u64 * question.load.requests;
-    let presumed = |seen: &&Seen| matches!(seen.standing, Standing::Presumed(_));
+    let count = |is: fn(&Seen) -> bool| seen.iter().filter(|seen| is(seen)).count();
     let effort = Effort {
         settings: seen.len() - bad.len(),
         played: played.len(),
-        presumed: seen.iter().filter(presumed).filter(|seen| seen.rung.is_none()).count(),
+        lost: count(|seen| seen.standing == Standing::Missed && !seen.is_whole()),
+        predicted: count(|seen| seen.standing == Standing::Predicted),
+        presumed: count(|seen| matches!(seen.standing, Standing::Presumed(_))),
+        undecided,
         runs: shots.runs,
         requests: shots.requests,
         grid_requests: grid,
@@ -183,8 +199,9 @@ pub fn answer<'a>(
         drive: drive(question),
         goals: question.goals.clone(),
         minimise: question.minimise,
-        impossible: best.is_none().then(|| impossible(question, &bounds, possible)),
+        impossible: best.is_none().then(|| impossible(question, &bounds, possible, undecided)),
         recommendation: best.map(line),
+        grid: if question.exhaustive { lines.clone() } else { Vec::new() },
         front: front(lines),
         broken,
         bounds,
@@ -204,7 +221,7 @@ fn drive(question: &Question) -> String {
 }
 
 /// Why nothing keeps the goals.
-fn impossible(question: &Question, bounds: &[Bound], possible: bool) -> String {
+fn impossible(question: &Question, bounds: &[Bound], possible: bool, undecided: usize) -> String {
     let missed = |bound: &Bound| {
         let goals = question.goals.iter().zip(&bound.judged);
         let told = goals.filter(|(_, judged)| !judged.meets).map(|(goal, judged)| {
@@ -216,6 +233,12 @@ fn impossible(question: &Question, bounds: &[Bound], possible: bool) -> String {
     let Some(best) = bounds.get(1).or(bounds.first()) else {
         return "no setting of this question keeps the goals".to_string();
     };
+    if possible && undecided > 0 {
+        return format!(
+            "nothing that was tried keeps the goals, and {undecided} settings are undecided: \
+             --exhaustive plays them all"
+        );
+    }
     if possible {
         return "no setting of this question keeps the goals, though a drive whose GC costs \
                 nothing would: other policies, more over-provisioning or other marks may (--over, \
@@ -263,12 +286,12 @@ fn line(question: &Question, at: usize, seen: &Seen) -> Line {
         let left = 100.0 * (goal.limit - value) / goal.limit;
         Some(if goal.is_latency() || left > 0.0 { left } else { -left })
     };
-    let result = seen.result.as_ref();
+    let result = seen.result();
     Line {
         policy: policy.unwrap_or("as-written").to_string(),
         command: command(question, policy, &settings),
         settings,
-        price: seen.price.unwrap_or(0.0),
+        price: seen.price,
         cost: seen.cost,
         op_percent: result.and_then(|result| result.capacity.op_percent),
         waf: result.and_then(|result| result.flash.waf),
@@ -307,48 +330,45 @@ fn front(mut lines: Vec<Line>) -> Vec<Line> {
     lines
 }
 
+/// The interval of a goal that a bound misses reaches to both sides of it.
+fn straddles(question: &Question, bound: &Bound) -> bool {
+    let missed = question.goals.iter().zip(&bound.judged).filter(|(_, judged)| !judged.meets);
+    missed.clone().count() > 0 && missed.into_iter().all(|(goal, judged)| judged.straddles(goal))
+}
+
 /// The best try of each policy that failed, and what broke it.
-fn broken(question: &Question, search: &mut Search<'_, '_>) -> Result<Vec<Broken>, Stop> {
+fn broken(question: &Question, seen: &[Seen]) -> Vec<Broken> {
     let plan = &question.plan;
-    let mut tries: Vec<(String, usize)> = Vec::new();
-    let policies: Vec<String> = plan.asked().policies.clone();
-    for policy in policies {
+    let mut tries: Vec<usize> = Vec::new();
+    for policy in &plan.asked().policies {
         let of = |at: &usize| plan.place(*at).0 == Some(policy.as_str());
-        let all: Vec<usize> = (0..search.seen.len()).filter(of).collect();
-        let met = all.iter().any(|at| search.seen[*at].standing == Standing::Met);
-        let missed = all
-            .into_iter()
-            .filter(|at| search.seen[*at].standing == Standing::Missed)
-            .filter(|at| !search.seen[*at].judged.is_empty());
-        let near = missed.min_by(|one, other| {
-            let (one, other) = (&search.seen[*one], &search.seen[*other]);
-            let rung = other.rung.cmp(&one.rung);
-            rung.then(worst(&one.judged).total_cmp(&worst(&other.judged)))
+        let all: Vec<usize> = (0..seen.len()).filter(of).collect();
+        let played = |at: &usize| seen[*at].result().map_or(0, |result| result.requests);
+        let missed = all.iter().copied().filter(|at| {
+            let standing = seen[*at].standing;
+            matches!(standing, Standing::Missed | Standing::Predicted) && played(at) > 0
         });
-        if let Some(near) = near.filter(|_| !met) {
-            tries.push((policy, near));
+        let near = missed.min_by(|one, other| {
+            let used = worst(&seen[*one].judged).total_cmp(&worst(&seen[*other].judged));
+            used.then(played(other).cmp(&played(one)))
+        });
+        if !all.iter().any(|at| seen[*at].standing == Standing::Met) {
+            tries.extend(near);
         }
     }
     tries.truncate(BROKEN_MAX);
-    let length =
-        |search: &Search<'_, '_>, at: usize| search.length(search.seen[at].rung.unwrap_or(0));
-    let shots: Vec<Shot> = tries
-        .iter()
-        .map(|(_, at)| Shot { setting: *at, length: length(search, *at), seed: 0, split: true })
-        .collect();
-    let results: Vec<RunResult> = search.shots().play(&shots)?;
-    let mut all = Vec::new();
-    for (((_, at), result), shot) in tries.iter().zip(&results).zip(&shots) {
-        let seen = &search.seen[*at];
+    let told = |at: usize| {
+        let seen = &seen[at];
+        let (result, judged) = (seen.result()?, &seen.judged);
         let missed = (0..question.goals.len())
-            .max_by(|one, other| seen.judged[*one].used.total_cmp(&seen.judged[*other].used));
-        let Some(goal) = missed.map(|at| &question.goals[at]) else { continue };
-        all.push(Broken {
-            line: line(question, *at, seen),
+            .max_by(|one, other| judged[*one].used.total_cmp(&judged[*other].used));
+        let goal = &question.goals[missed?];
+        Some(Broken {
+            line: line(question, at, seen),
             goal: goal.text.clone(),
-            requests: shot.length,
+            requests: result.requests,
             causes: causes::of(goal, result),
-        });
-    }
-    Ok(all)
+        })
+    };
+    tries.into_iter().filter_map(told).collect()
 }

@@ -6,7 +6,8 @@
 use super::causes::{self, Share};
 use super::goal::{Judged, Of};
 use super::question::{Load, Question};
-use super::shots::{Shot, Shots, Stop, shape};
+use super::shots::{Played, Shots, Stop, Until, shape};
+use crate::campaign::Point;
 use crate::open::opener;
 use crate::plan::tw::Flash;
 use crate::table::cell;
@@ -47,9 +48,12 @@ struct Kind {
     keys: Vec<(&'static str, String)>,
 }
 
-/// Plays them until one keeps the goals.
-pub fn bounds(question: &Question, shots: &mut Shots<'_>) -> Result<Vec<Bound>, Stop> {
-    let mut all = Vec::new();
+/// Plays them until one keeps the goals; with them the run of the first, and its scenario.
+pub fn bounds(
+    question: &Question,
+    shots: &mut Shots<'_>,
+) -> Result<(Vec<Bound>, Option<(Played, Point)>), Stop> {
+    let (mut all, mut first) = (Vec::new(), None);
     for kind in kinds(question) {
         let keys = kind
             .keys
@@ -57,23 +61,24 @@ pub fn bounds(question: &Question, shots: &mut Shots<'_>) -> Result<Vec<Bound>, 
             .map(|(key, value)| Override::new(*key, value.clone(), format!("--set {key}={value}")));
         let request = question.plan.request().with(keys);
         let Ok(mut scenario) = request.under(kind.policy) else { continue };
-        let length = question.load.requests;
-        shape(&mut scenario, &question.load, &Shot { setting: 0, length, seed: 0, split: true });
+        shape(&mut scenario, &question.load, 0);
         let points = [(kind.policy.to_string(), scenario)];
-        let mut results = match shots.play_points(&points) {
+        let mut played = match shots.play_points(&points, Until::End) {
             // A drive of four times the dies may be more than memory holds: then it is not told.
             Err(Stop::Run(_)) if !all.is_empty() => break,
             played => played?,
         };
-        let result = results.remove(0);
-        let bound = judged(question, &kind, &points[0].1, &result);
+        let played = played.remove(0);
+        let bound = judged(question, &kind, &points[0].1, &played.result);
+        let [point] = points;
+        first = first.or(Some((played, point)));
         let meets = bound.meets;
         all.push(bound);
         if meets {
             break;
         }
     }
-    Ok(all)
+    Ok((all, first))
 }
 
 fn kinds(question: &Question) -> Vec<Kind> {
@@ -125,7 +130,7 @@ pub fn dies(question: &Question) -> u64 {
 }
 
 fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunResult) -> Bound {
-    let judged: Vec<Judged> = question.goals.iter().map(|goal| goal.judge(result, None)).collect();
+    let judged: Vec<Judged> = question.goals.iter().map(|goal| goal.judge(result)).collect();
     let meets = judged.iter().all(|judged| judged.meets);
     let missed = judged.iter().position(|judged| !judged.meets);
     let (causes, set_by) = match missed {

@@ -67,11 +67,11 @@ pub struct Cost {
     pub capacitor: f64,
     /// Controllers and cases (money).
     pub drives: f64,
-    /// Electricity (money); 0 before a run.
+    /// Electricity (money); before a run that of idle drives.
     pub electricity: f64,
     /// All of it (money).
     pub total: f64,
-    /// Watts of the drives for a usable TB; 0 before a run.
+    /// Watts of the drives for a usable TB; before a run those of idle ones.
     pub watts: f64,
     /// Share of the rated P/E cycles that a year takes (percent); null before a run, or without
     /// writes.
@@ -184,7 +184,7 @@ impl Costs {
         let capacitor = kept * self.money.capacitor_mib;
         let drives = bought.drives * self.money.drive;
         let flash_w = run.map_or(0.0, |run| self.flash_watts(&run));
-        let watts = if run.is_some() { bought.drives * self.power.idle_w + flash_w } else { 0.0 };
+        let watts = bought.drives * self.power.idle_w + flash_w;
         let electricity = watts / 1000.0 * YEAR_H * self.endurance.years * self.money.kwh;
         let total = flash + dram + capacitor + drives + electricity;
         Cost {
@@ -328,7 +328,10 @@ mod tests {
         // 4 bytes for each 4 KiB, and the buffer.
         let dram = (usable / 1024.0 + 64.0 * MIB) / GB * 3.0 / (usable / TB);
         assert!((cost.dram - dram).abs() < 1e-6 * dram, "{cost:?} {dram}");
-        assert_eq!((cost.electricity, cost.watts), (0.0, 0.0));
+        // 5 W for 5 years at 0.15.
+        assert!((cost.watts - 5.0 / (usable / TB)).abs() < 1e-6);
+        let kwh = 5.0 * YEAR_H * 5.0 / 1000.0;
+        assert!((cost.electricity - 0.15 * kwh / (usable / TB)).abs() < 1e-6);
         // More over-provisioning costs more.
         let more = Costs::default().of(&scenario(&["device.op=0.4"]), None);
         assert!(more.total > cost.total);

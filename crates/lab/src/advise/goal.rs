@@ -1,9 +1,10 @@
 //! Goals, as `--slo` says them: `read.p99_99 < 2ms`, `write.p99 < 5ms`, `read.iops > 5000`.
 //!
-//! A run that is the beginning of a longer one may already be past help: more of its requests took
-//! longer than the goal than may in the whole run ([`Judged::is_lost`]). That is certain and no
-//! estimate, as a longer run begins with the same requests.
+//! A goal that limits latencies is a limit of a run too ([`Goal::limit`]): one that is past help is
+//! given up.
 
+use super::question::Load;
+use crate::run::Limit;
 use crate::table::cell;
 use manx_core::config::{ConfigError, nearest};
 use manx_core::stats::{LatencySummary, Outcome, Percentile, RunResult};
@@ -81,8 +82,6 @@ pub struct Judged {
     pub used: f64,
     /// The goal is met.
     pub meets: bool,
-    /// No longer run can meet it.
-    pub is_lost: bool,
 }
 
 impl Judged {
@@ -186,14 +185,29 @@ impl Goal {
         !matches!(self.measure, Measure::Iops | Measure::Waf)
     }
 
-    /// A result of the whole run, or of its beginning: `whole` is how many requests of the goal's
-    /// kind the whole has.
-    pub fn judge(&self, result: &RunResult, whole: Option<u64>) -> Judged {
+    /// The limit of a run that this goal is; `None` of what only a whole run tells.
+    pub fn limit(&self, load: &Load) -> Option<Limit> {
+        let requests = match self.of {
+            Of::Write => load.writes,
+            Of::Read => load.reads,
+            Of::Drive => return None,
+        } as f64;
+        // Of a generated load the number itself is random.
+        let most = requests + 5.0 * requests.sqrt();
+        let (beyond_us, most) = match self.measure {
+            Measure::Mean => (None, self.limit * most),
+            _ => (Some(self.limit), (self.allowed()? * most).floor() + 1.0),
+        };
+        let most = if self.measure == Measure::Max { 0.0 } else { most };
+        Some(Limit { of_writes: self.of == Of::Write, beyond_us, most, beside: Vec::new() })
+    }
+
+    /// A result of the whole run, or of a run that was given up.
+    pub fn judge(&self, result: &RunResult) -> Judged {
         let summary = match self.of {
             Of::Write => &result.write,
             _ => &result.read,
         };
-        let ended = matches!(result.outcome, Outcome::Completed | Outcome::Partial);
         let judged = match self.measure {
             Measure::Waf => self.ceiling(result.flash.waf),
             Measure::Iops => {
@@ -201,13 +215,15 @@ impl Goal {
                 let value = Some(summary.iops);
                 Judged { value, used, meets: summary.iops >= self.limit, ..Judged::default() }
             }
-            Measure::Mean => self.mean(summary, whole),
-            Measure::Percentile(_) | Measure::Max => self.tail(summary, whole),
+            Measure::Mean => self.ceiling(summary.mean_us),
+            Measure::Max => self.ceiling(summary.max_us),
+            Measure::Percentile(level) => self.tail(summary, level),
         };
-        match ended {
-            true => judged,
+        match result.outcome {
+            Outcome::Completed => judged,
+            Outcome::Partial => Judged { meets: false, ..judged },
             // Requests that waited until the run was given up are in none of its numbers.
-            false => Judged { meets: false, is_lost: true, used: judged.used.max(100.0), ..judged },
+            _ => Judged { meets: false, used: judged.used.max(100.0), ..judged },
         }
     }
 
@@ -216,32 +232,13 @@ impl Goal {
         Judged { value, used, meets: used < 1.0, ..Judged::default() }
     }
 
-    /// The sum of all latencies only grows.
-    fn mean(&self, summary: &LatencySummary, whole: Option<u64>) -> Judged {
-        let value = summary.mean_us;
-        let used = value.map_or(0.0, |value| value / self.limit);
-        let sum = value.unwrap_or(0.0) * summary.count as f64;
-        let of_all = self.limit * whole.unwrap_or(summary.count) as f64;
-        let is_lost = summary.count > 0 && sum > of_all;
-        Judged { value, used, meets: used < 1.0, is_lost, ..Judged::default() }
-    }
-
-    fn tail(&self, summary: &LatencySummary, whole: Option<u64>) -> Judged {
-        let count = summary.count as f64;
+    fn tail(&self, summary: &LatencySummary, level: usize) -> Judged {
         // The curve is a line between its points: one request more or less.
-        let slower = summary.curve.beyond_us(self.limit).unwrap_or(0.0) * count;
-        let may = self.allowed().unwrap_or(0.0) * whole.unwrap_or(summary.count) as f64;
-        let Measure::Percentile(level) = self.measure else {
-            let value = summary.max_us;
-            let used = value.map_or(0.0, |value| value / self.limit);
-            let is_lost = used >= 1.0;
-            return Judged { value, used, meets: !is_lost, is_lost, ..Judged::default() };
-        };
+        let slower = summary.curve.beyond_us(self.limit).unwrap_or(0.0);
         let Percentile { us, low_us, high_us, .. } = percentile(summary, level);
-        let used = slower / (self.allowed().unwrap_or(1.0) * count).max(1e-9);
-        let is_lost = slower.floor() - 1.0 > may.floor();
+        let used = slower / self.allowed().unwrap_or(1.0);
         let meets = us.map_or(used <= 1.0, |us| us < self.limit);
-        Judged { value: us, low: low_us, high: high_us, used, meets, is_lost }
+        Judged { value: us, low: low_us, high: high_us, used, meets }
     }
 }
 
@@ -366,37 +363,37 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_is_lost_when_more_are_slow_than_may_be_in_the_whole_run() {
+    fn a_result_is_judged_by_its_percentile_and_by_how_much_of_it_is_slow() {
         let goal = Goal::parse("p99_9 < 2ms").unwrap();
-        // 100 of 100,000 may be slower.
-        let whole = Some(100_000);
-        assert!(!goal.judge(&reads(900, 90), whole).is_lost);
-        assert!(!goal.judge(&reads(900, 100), whole).is_lost);
-        let lost = goal.judge(&reads(900, 103), whole);
-        assert!(lost.is_lost && !lost.meets);
-        // The whole run itself: the percentile says it.
-        let met = goal.judge(&reads(99_950, 50), None);
-        assert!(met.meets && !met.is_lost && (met.used - 0.5).abs() < 0.05, "{met:?}");
-        let missed = goal.judge(&reads(99_000, 1000), None);
-        assert!(!missed.meets && missed.is_lost && missed.used > 9.0, "{missed:?}");
+        let met = goal.judge(&reads(99_950, 50));
+        assert!(met.meets && (met.used - 0.5).abs() < 0.05, "{met:?}");
+        let missed = goal.judge(&reads(99_000, 1000));
+        assert!(!missed.meets && missed.used > 9.0, "{missed:?}");
         assert_eq!(missed.value, Some(5000.0));
+        let cut = RunResult { outcome: Outcome::Partial, ..reads(100_000, 0) };
+        assert!(!goal.judge(&cut).meets, "what comes is not known");
     }
 
     #[test]
     fn a_starved_run_meets_no_goal() {
         let goal = Goal::parse("p99_9 < 2ms").unwrap();
         let starved = RunResult { outcome: Outcome::Starved, ..reads(100_000, 0) };
-        let judged = goal.judge(&starved, None);
-        assert!(judged.is_lost && !judged.meets);
+        let judged = goal.judge(&starved);
+        assert!(!judged.meets && judged.used >= 100.0);
     }
 
     #[test]
-    fn a_mean_is_lost_when_the_sum_is_spent() {
-        let goal = Goal::parse("read.mean < 1ms").unwrap();
-        // 100 x 5 ms = 500 ms; 1000 requests may take 1 s, 400 requests 400 ms.
-        assert!(!goal.judge(&reads(0, 100), Some(1000)).is_lost);
-        assert!(goal.judge(&reads(0, 100), Some(400)).is_lost);
-        let max = Goal::parse("read.max < 1ms").unwrap();
-        assert!(max.judge(&reads(10, 1), Some(1000)).is_lost);
+    fn a_goal_is_a_limit_of_a_run() {
+        let load = Load { reads: 1_000_000, writes: 10_000, ..Load::default() };
+        let limit = |text| Goal::parse(text).unwrap().limit(&load);
+        // 1,000 of a million, and what the number of reads may vary.
+        let of_reads = limit("p99_9 < 2ms").unwrap();
+        assert_eq!((of_reads.of_writes, of_reads.beyond_us), (false, Some(2000.0)));
+        assert_eq!(of_reads.most, 1006.0);
+        assert_eq!(limit("write.p99 < 2ms").unwrap().most, 106.0);
+        assert_eq!(limit("read.max < 2ms").unwrap().most, 0.0);
+        let of_mean = limit("read.mean < 1ms").unwrap();
+        assert_eq!((of_mean.beyond_us, of_mean.most), (None, 1000.0 * 1_005_000.0));
+        assert_eq!((limit("waf < 3"), limit("read.iops > 10")), (None, None));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`goal`] is what must be kept, [`question`] what is asked and of which drives,
 //! [`cost`] what they cost. [`bounds`] says what is possible at all, [`search`] finds the cheapest
-//! setting by way of [`shots`], [`causes`] says what broke the others. [`answer`] puts it
+//! setting among [`families`] by way of [`shots`], [`causes`] says what broke the others. [`answer`] puts it
 //! together; [`show`] prints it, [`page`] is its page.
 //!
 //! The answer is a function of the question: the same bytes for any number of threads and however
@@ -12,9 +12,12 @@ pub mod answer;
 pub mod bounds;
 pub mod causes;
 pub mod cost;
+pub mod families;
 pub mod goal;
 pub mod page;
+pub mod prices;
 pub mod question;
 pub mod search;
+pub mod seen;
 pub mod shots;
 pub mod show;

@@ -6,12 +6,14 @@
 
 use super::cost::Costs;
 use super::goal::{Goal, Of};
+use crate::ask::Assumed;
 use crate::load::read_device;
 use crate::sweep::plan::{Asked as Swept, Plan};
 use crate::trace_info::{TraceInfo, trace_info};
 use manx_core::config::{ConfigError, Override, Scenario};
 use manx_core::host::JobSpec;
 use manx_core::units::Bytes;
+use manx_trace::{TraceError, TraceSpec};
 use serde::Serialize;
 use std::str::FromStr;
 
@@ -77,6 +79,8 @@ pub struct Asked {
     pub policies: Vec<String>,
     /// `--cost`.
     pub costs: Vec<String>,
+    /// Every setting is played to its end.
+    pub exhaustive: bool,
 }
 
 /// The load, as far as it is known before a run.
@@ -120,6 +124,8 @@ pub struct Question {
     pub remarks: Vec<String>,
     /// `manx run` and what all its commands share.
     pub command: Vec<String>,
+    /// Every setting is played to its end.
+    pub exhaustive: bool,
 }
 
 impl Question {
@@ -148,8 +154,11 @@ impl Question {
         let load = match &job.trace {
             None => generated(&first, job)?,
             Some(trace) => {
-                let info = trace_info(trace, &mut |_| {})
-                    .map_err(|error| ConfigError::new(error.to_string()))?;
+                let (info, assumed) = figures(trace)?;
+                if let Some(Assumed { set, remark, .. }) = assumed {
+                    swept.overrides.push(set);
+                    remarks.push(remark);
+                }
                 let added = fit(&first, &info, &swept, &mut remarks)?;
                 swept.overrides.extend(added);
                 let said = |key: &str| said(&swept.overrides, key);
@@ -173,8 +182,20 @@ impl Question {
         let base = plan.base()?;
         let command = command(plan.asked());
         let minimise = asked.minimise;
-        Ok(Self { plan, goals, minimise, costs, load, base, remarks, command })
+        let exhaustive = asked.exhaustive;
+        Ok(Self { plan, goals, minimise, costs, load, base, remarks, command, exhaustive })
     }
+}
+
+/// The figures of a trace, and what had to be assumed of it.
+fn figures(trace: &TraceSpec) -> Result<(TraceInfo, Option<Assumed>), ConfigError> {
+    let refused = |error: TraceError| ConfigError::new(error.to_string());
+    let assumed = match trace_info(trace, &mut |_| {}) {
+        Ok(info) => return Ok((info, None)),
+        Err(error) => Assumed::of(&error).ok_or_else(|| refused(error))?,
+    };
+    let known = TraceSpec { time_unit: Some(assumed.unit), ..trace.clone() };
+    Ok((trace_info(&known, &mut |_| {}).map_err(refused)?, Some(assumed)))
 }
 
 /// The axes: those that are said, over those of the same key.

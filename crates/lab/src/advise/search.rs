@@ -1,88 +1,78 @@
 //! The search: which setting is the cheapest that keeps the goals, with few requests.
 //!
-//! Three things make it short. A run is played in steps, each the beginning of the next, and ends
-//! as soon as it is lost ([`super::goal::Judged::is_lost`]): that is certain. Of a *group*, the
-//! settings that differ by over-provisioning and buffer alone, the one with the most of both comes
-//! first: where that misses, the rest of its group is presumed to miss as well
-//! ([`Standing::Presumed`]); the presumed ones nearest below the answer are played all the same.
-//! And the settings that may still win are halved by their price: one that keeps the goals rules
-//! out all that cost more.
+//! What makes it short:
+//!
+//! - The beginning of a run tells what a setting writes beside a drive whose GC costs nothing, so
+//!   its price is known, but for a little, before the rest is played; and it tells how far from the
+//!   goals it may be. The cheapest that looks well comes first, and after each that misses one
+//!   twice as far up. One that keeps the goals rules out all that cost more.
+//! - A run ends as soon as a goal is lost ([`crate::run::Limits`]): for certain, or by prediction
+//!   beside the bound or the best setting so far. Once one keeps the goals, a cheaper one must keep
+//!   them beyond the interval of a percentile, else it is given up too ([`Standing::Predicted`]).
+//! - Of a *family*, the settings that differ by over-provisioning and buffer alone, one that misses
+//!   says that those with less of both miss too ([`Standing::Presumed`]). So of each family one
+//!   setting is played that has most of both and is still cheaper than the best. The presumed ones
+//!   nearest below the answer, and its siblings of other buffers, are played all the same.
+//!
+//! At 5 % of the grid it ends, and says how many cheaper settings are undecided.
 //!
 //! Batches have a fixed size, so that the answer does not depend on how many threads play them.
 
-use super::cost::Cost;
+use super::families::Families;
 use super::goal::{Judged, Measure};
-use super::question::{Minimise, Question};
-use super::shots::{Shot, Shots, Stop};
-use manx_core::config::Scenario;
+use super::prices::{Guess, price};
+use super::question::Question;
+use super::seen::{Seen, Standing, worst};
+use super::shots::{Played, SEGMENTS, Shot, Shots, Stop, Until};
+use crate::campaign::Point;
+use crate::run::Ended;
 use manx_core::stats::RunResult;
-use manx_core::units::Bytes;
-use std::collections::BTreeMap;
 
 /// Settings that are played together.
 const BATCH: usize = 4;
 
 /// Presumed settings nearest to the answer that are played, and how often.
-const CHECKED: usize = 4;
+const CHECKED: usize = 3;
 const CHECKS_MAX: usize = 3;
 
-/// Costlier settings that are played for the front.
-const COSTLIER: usize = 4;
+/// Segments of the short runs that tell prices and order the families.
+const PROBE: u64 = 1;
 
-/// Further seeds where an interval reaches to both sides of a goal.
-pub const SEEDS: u64 = 3;
+/// Further seeds where an interval reaches to both sides of a goal, and of how many settings.
+pub const SEEDS: u64 = 2;
+const SEEDED_MAX: usize = 2;
 
-/// Keys of which more is better for latencies.
-const BETTER: [&str; 2] = ["device.op", "drive.buffer"];
+/// Prices that the beginnings of runs tell differ where they differ by this (ratio).
+pub const SAME: f64 = 0.01;
 
-/// State of knowledge about a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Nothing, or that its first requests are within the goals.
-    Open,
-    /// It cannot be run.
-    Invalid,
-    /// It misses a goal.
-    Missed,
-    /// Not played: the setting with this number, which has more of everything, misses.
-    Presumed(usize),
-    /// It keeps all goals.
-    Met,
-}
+/// A beginning that uses up so much of a goal looks worse than one that uses up less (ratio).
+const DOUBTFUL: [f64; 2] = [1.0, 3.0];
 
-/// A setting and what its longest run came to.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// The standing.
-    pub standing: Standing,
-    /// The rung of its longest run.
-    pub rung: Option<usize>,
-    /// Its result.
-    pub result: Option<RunResult>,
-    /// The goals, in their order.
-    pub judged: Vec<Judged>,
-    /// The cost; without a run what is certain of it.
-    pub cost: Cost,
-    /// The quantity that is to be small; `None` where only a run can tell.
-    pub price: Option<f64>,
-    /// Results of further seeds beside each goal.
-    pub seeds: Vec<Vec<Judged>>,
-}
+/// Requests of the search over those of the grid, from which on nothing cheaper is looked for and
+/// nothing costlier is shown (ratios); and whole runs below which it always goes on.
+const SPENT: [f64; 2] = [0.037, 0.046];
+const RUNS_MIN: f64 = 14.0;
 
 /// A search under way.
 pub struct Search<'a, 'b> {
     question: &'a Question,
     shots: &'b mut Shots<'a>,
     tell: &'b dyn Fn(usize, usize, Option<(usize, f64)>),
-    rungs: Vec<u64>,
     /// By setting.
     pub seen: Vec<Seen>,
-    groups: BTreeMap<(Option<String>, Vec<usize>), Vec<usize>>,
-    ranks: Vec<[f64; BETTER.len()]>,
+    families: Families,
+    /// A drive whose GC costs nothing, and the beginning of its run.
+    bound: Option<(Played, Played)>,
+    /// Of settings that further seeds decided against: how much of a goal they used up (ratio).
+    too_near: f64,
+    /// Settings of which the beginning was played.
+    begun: Vec<usize>,
+    /// Runs that missed before any kept the goals.
+    misses: u32,
 }
 
 impl<'a, 'b> Search<'a, 'b> {
-    /// Prepares it: prices, groups, what cannot be run.
+    /// Prepares it: families, what cannot be run, prices before any run.
     pub fn new(
         question: &'a Question,
         shots: &'b mut Shots<'a>,
@@ -90,99 +80,176 @@ impl<'a, 'b> Search<'a, 'b> {
         tell: &'b dyn Fn(usize, usize, Option<(usize, f64)>),
     ) -> Result<Self, Stop> {
         let plan = &question.plan;
-        let (mut seen, mut ranks, mut groups) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let mut seen = Vec::with_capacity(plan.settings());
         for setting in 0..plan.settings() {
-            let is_bad = invalid.binary_search(&setting).is_ok();
             let mut new = Seen::of(Standing::Open);
-            if is_bad {
-                new.standing = Standing::Invalid;
-            } else {
-                let (_, scenario) = plan.point(setting)?;
-                new.cost = question.costs.of(&scenario, None);
-                new.price = price(question, &scenario, &new.cost, None);
+            match invalid.binary_search(&setting) {
+                Ok(_) => new.standing = Standing::Invalid,
+                Err(_) => {
+                    let (_, scenario) = plan.point(setting)?;
+                    new.cost = question.costs.of(&scenario, None);
+                    new.price = price(question, &scenario, &new.cost, None);
+                    new.estimate = new.price;
+                }
             }
             seen.push(new);
-            ranks.push(rank(question, setting));
-            if !is_bad {
-                let (policy, mut places) = plan.place(setting);
-                for (place, axis) in places.iter_mut().zip(plan.axes()) {
-                    if BETTER.contains(&axis.key.as_str()) {
-                        *place = 0;
-                    }
-                }
-                let key = (policy.map(str::to_string), places);
-                groups.entry(key).or_insert_with(Vec::new).push(setting);
-            }
         }
-        let rungs = shots.rungs();
-        Ok(Self { question, shots, tell, rungs, seen, groups, ranks })
+        let families = Families::of(plan, invalid);
+        let too_near = f64::INFINITY;
+        let begun = Vec::new();
+        Ok(Self { question, shots, tell, seen, families, bound: None, too_near, begun, misses: 0 })
     }
 
     /// Finds the cheapest setting that keeps the goals, if there is one.
-    pub fn run(&mut self) -> Result<Option<usize>, Stop> {
-        let heads = self.heads();
-        let last = self.rungs.len() - 1;
-        self.climb(&heads, last.saturating_sub(1))?;
-        if self.seen.iter().any(|seen| seen.standing == Standing::Open && seen.price.is_none()) {
-            let all: Vec<usize> = self.open().collect();
-            self.climb(&all, 0)?;
+    /// `bound` is the run of a drive whose GC costs nothing, and its scenario.
+    pub fn run(&mut self, bound: Option<(Played, Point)>) -> Result<Option<usize>, Stop> {
+        if self.question.exhaustive {
+            return self.play_all();
         }
-        // One that keeps the goals rules out most; without any, nothing does.
-        let mut alive: Vec<usize> =
-            heads.into_iter().filter(|at| self.seen[*at].standing == Standing::Open).collect();
-        alive.sort_by(|one, other| self.by_price(*one, *other));
-        for batch in alive.chunks(BATCH) {
-            if self.best().is_none() {
-                self.climb(batch, last)?;
-            }
+        if let Some((whole, point)) = bound {
+            let until = Until::Segments(self.probe_segments());
+            let begun = self.shots.play_points(&[point], until)?.remove(0);
+            self.bound = Some((whole, begun));
         }
-        let mut checks = 0;
+        self.probe()?;
+        let (mut checks, mut seeded) = (0, 0);
         loop {
-            self.halve()?;
+            self.descend()?;
             let Some(best) = self.best() else { return self.nothing() };
-            if self.straddles(best) && self.seen[best].seeds.is_empty() {
+            let siblings = self.siblings(best);
+            if !siblings.is_empty() {
+                self.play_beside(&siblings, false)?;
+                continue;
+            }
+            if self.straddles(best) && self.seen[best].seeds.is_empty() && seeded < SEEDED_MAX {
+                seeded += 1;
                 self.more_seeds(best)?;
                 continue;
             }
             let near = self.near_below(best);
-            if near.is_empty() || checks == CHECKS_MAX {
+            if near.is_empty() || checks == CHECKS_MAX || self.is_spent(SPENT[1]) {
                 self.costlier(best)?;
                 return Ok(Some(best));
             }
             checks += 1;
-            self.climb(&near, last)?;
+            self.play_beside(&near, true)?;
         }
     }
 
-    /// Nothing keeps the goals: what was presumed nearest to it is played, and the best of each
-    /// group to its end, so that the answer can say by how much.
-    fn nothing(&mut self) -> Result<Option<usize>, Stop> {
-        let mut heads = self.heads();
-        heads.sort_by(|one, other| {
-            let used = |setting: usize| worst(&self.seen[setting].judged);
-            used(*one).total_cmp(&used(*other)).then(one.cmp(other))
-        });
-        heads.truncate(COSTLIER);
-        let last = self.rungs.len() - 1;
-        self.play(&heads, last, true)?;
+    /// Plays every setting to its end, those together that begin in the same state.
+    fn play_all(&mut self) -> Result<Option<usize>, Stop> {
+        let plan = &self.question.plan;
+        let is_open = |at: &usize| self.seen[*at].standing == Standing::Open;
+        let mut all: Vec<usize> = (0..self.seen.len()).filter(is_open).collect();
+        all.sort_by_key(|setting| (plan.place(*setting).1, *setting));
+        for batch in all.chunks(8 * BATCH) {
+            self.play_together(batch, Until::End)?;
+        }
         Ok(self.best())
     }
 
-    /// Of each group the setting with the most of what is better.
-    fn heads(&self) -> Vec<usize> {
-        let most = |group: &Vec<usize>| {
-            let better = |one: &usize, other: &usize| {
-                let (one, other) = (self.ranks[*one], self.ranks[*other]);
-                one.iter().zip(&other).map(|(a, b)| a.total_cmp(b)).find(|o| o.is_ne())
-            };
-            let by = |a: &&usize, b: &&usize| better(a, b).unwrap_or(std::cmp::Ordering::Equal);
-            group.iter().max_by(by).copied()
-        };
-        self.groups.values().filter_map(most).collect()
+    /// Nothing can keep the goals: only the beginning of the best of each family is played.
+    pub fn glance(&mut self) -> Result<Option<usize>, Stop> {
+        let heads = self.families.heads();
+        self.play(&heads, Until::Segments(self.probe_segments()))?;
+        Ok(None)
     }
 
-    fn open(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.seen.len()).filter(|setting| self.seen[*setting].standing == Standing::Open)
+    /// Short runs, by which prices are estimated and the families are ordered.
+    fn probe(&mut self) -> Result<(), Stop> {
+        let columns = self.families.columns();
+        let plan = &self.question.plan;
+        let mut firsts: Vec<usize> = columns.iter().map(|column| column[0]).collect();
+        // Those that begin in the same state are neighbours, and all are one campaign.
+        firsts.sort_by_key(|setting| (plan.place(*setting).1, *setting));
+        self.play_together(&firsts, Until::Segments(self.probe_segments()))?;
+        self.estimate(&columns)?;
+        self.begun = firsts;
+        let used = |family: usize| {
+            let of = self.families.settings(family).iter().map(|at| &self.seen[*at]);
+            let played = of.filter(|seen| seen.played.is_some());
+            let (sum, count) = played.fold((0.0, 0), |(sum, count), seen| {
+                (sum + worst(&seen.judged).min(100.0), count + 1)
+            });
+            sum / f64::from(count.max(1))
+        };
+        let mut order: Vec<(f64, usize)> =
+            (0..self.families.count()).map(|family| (used(family), family)).collect();
+        order.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        self.families.order = order.into_iter().map(|(_, family)| family).collect();
+        Ok(())
+    }
+
+    /// Estimates the prices of all columns whose beginning was played.
+    fn estimate(&mut self, columns: &[Vec<usize>]) -> Result<(), Stop> {
+        let Some((whole, first)) = &self.bound else { return Ok(()) };
+        let begun: Vec<(&Vec<usize>, &RunResult)> = columns
+            .iter()
+            .filter_map(|column| Some((column, self.seen[column[0]].result()?)))
+            .collect();
+        let results: Vec<&RunResult> = begun.iter().map(|(_, result)| *result).collect();
+        let guess = Guess::of(&whole.result, &first.result, &results);
+        let mut all = Vec::new();
+        for (column, begun) in begun {
+            let result = guess.whole(begun);
+            for setting in column {
+                let (_, scenario) = self.question.plan.point(*setting)?;
+                let cost = self.question.costs.of(&scenario, Some(&result));
+                all.push((*setting, cost, price(self.question, &scenario, &cost, Some(&result))));
+            }
+        }
+        for (setting, cost, price) in all {
+            let seen = &mut self.seen[setting];
+            (seen.cost, seen.price, seen.estimate) = (cost, price, price);
+        }
+        Ok(())
+    }
+
+    /// So much of the grid was played that the search is at its end.
+    fn is_spent(&self, share: f64) -> bool {
+        let runs = self.seen.iter().filter(|seen| seen.standing != Standing::Invalid).count();
+        let most = (share * runs as f64).max(RUNS_MIN);
+        self.shots.requests as f64 > most * self.question.load.requests as f64
+    }
+
+    /// Settings that may be cheaper than the answer and were not decided.
+    pub fn undecided(&self) -> usize {
+        let best = self.best();
+        let is_open = |at: &usize| self.seen[*at].standing == Standing::Open;
+        let open = (0..self.seen.len()).filter(is_open);
+        open.filter(|at| self.is_cheaper(*at, best)).count()
+    }
+
+    /// Segments of a short run: what comes behind the warm-up.
+    fn probe_segments(&self) -> usize {
+        let (base, load) = (&self.question.base, &self.question.load);
+        let timed = base.measure.warmup.as_s_f64() * load.rate_per_s.unwrap_or(0.0);
+        let warm = base.measure.warmup_requests + timed as u64;
+        let step = load.requests.div_ceil(SEGMENTS).max(1);
+        (PROBE + warm.div_ceil(step)) as usize
+    }
+
+    /// Nothing keeps the goals: what comes nearest is played to its end, so that the answer can
+    /// say by how much.
+    fn nothing(&mut self) -> Result<Option<usize>, Stop> {
+        let used = |setting: &usize| worst(&self.seen[*setting].judged);
+        let played = |setting: &usize| self.seen[*setting].played.is_some();
+        let heads = self.families.heads().into_iter().filter(played);
+        let nearest = heads.min_by(|one, other| used(one).total_cmp(&used(other)));
+        let again = nearest.filter(|head| !self.seen[*head].is_whole());
+        let standing = again.map(|head| self.seen[head].standing);
+        self.play(&again.into_iter().collect::<Vec<_>>(), Until::End)?;
+        if let (Some(head), Some(standing)) = (again, standing)
+            && self.seen[head].standing != Standing::Met
+        {
+            self.seen[head].standing = standing;
+        }
+        Ok(self.best())
+    }
+
+    fn open_of(&self, family: usize) -> impl Iterator<Item = usize> + '_ {
+        let all = self.families.settings(family).iter().copied();
+        all.filter(|setting| self.seen[*setting].standing == Standing::Open)
     }
 
     /// The cheapest that keeps the goals.
@@ -192,98 +259,133 @@ impl<'a, 'b> Search<'a, 'b> {
     }
 
     fn by_price(&self, one: usize, other: usize) -> std::cmp::Ordering {
-        let price = |setting: usize| self.seen[setting].price.unwrap_or(0.0);
-        price(one)
-            .total_cmp(&price(other))
-            .then(self.seen[one].cost.total.total_cmp(&self.seen[other].cost.total))
+        let (one_seen, other_seen) = (&self.seen[one], &self.seen[other]);
+        one_seen
+            .price
+            .total_cmp(&other_seen.price)
+            .then(one_seen.cost.total.total_cmp(&other_seen.cost.total))
             .then(one.cmp(&other))
     }
 
+    /// It would be cheaper than the best. Estimates stand beside estimates: what the beginnings of
+    /// all runs have in common is in both.
     fn is_cheaper(&self, setting: usize, best: Option<usize>) -> bool {
-        best.is_none_or(|best| self.by_price(setting, best).is_lt())
+        let Some(best) = best else { return true };
+        let (one, other) = (&self.seen[setting], &self.seen[best]);
+        if one.is_whole() {
+            return self.by_price(setting, best).is_lt();
+        }
+        one.estimate < other.estimate * (1.0 - SAME)
     }
 
     /// Plays settings that may be cheaper than the best until there are none.
-    fn halve(&mut self) -> Result<(), Stop> {
-        let last = self.rungs.len() - 1;
+    fn descend(&mut self) -> Result<(), Stop> {
         loop {
             let best = self.best();
-            let mut open: Vec<usize> =
-                self.open().filter(|setting| self.is_cheaper(*setting, best)).collect();
-            if open.is_empty() {
+            let next = self.next(best);
+            if next.is_empty() || self.is_spent(SPENT[0]) {
                 return Ok(());
             }
-            open.sort_by(|one, other| self.by_price(*one, *other));
-            let of = |eighths: usize| open[(open.len() * eighths / 8).min(open.len() - 1)];
-            let mut batch: Vec<usize> = match open.len() <= BATCH {
-                true => open.clone(),
-                false => [1, 3, 5, 7].map(of).to_vec(),
-            };
-            batch.dedup();
-            self.climb(&batch, last)?;
+            self.play_beside(&next, best.is_some())?;
         }
     }
 
-    /// Plays settings in longer and longer runs, up to a rung, while they are not lost.
-    fn climb(&mut self, settings: &[usize], top: usize) -> Result<(), Stop> {
-        for rung in 0..=top {
-            self.play(settings, rung, false)?;
+    /// The settings that are played next.
+    fn next(&mut self, best: Option<usize>) -> Vec<usize> {
+        let Some(best) = best else { return self.first().into_iter().collect() };
+        let leading = self.families.family_of(best).map(|family| self.cheaper(family, best));
+        if let Some(middle) = leading.and_then(|leading| self.families.middle(&leading)) {
+            return vec![middle];
         }
-        Ok(())
+        let most = |family: &usize| self.families.most(&self.cheaper(*family, best));
+        self.families.order.iter().filter_map(most).take(BATCH).collect()
     }
 
-    /// Plays one rung; `all` also those that are lost.
-    fn play(&mut self, settings: &[usize], rung: usize, all: bool) -> Result<(), Stop> {
-        let wanted = |seen: &Seen| {
-            let is_new = seen.rung.is_none_or(|before| before < rung);
-            let may_win = matches!(seen.standing, Standing::Open | Standing::Presumed(_));
-            is_new && (may_win || (all && seen.standing == Standing::Missed))
+    /// Before anything keeps the goals: the cheapest of what looks best, and after each miss one
+    /// twice as far up; then what has most of everything.
+    fn first(&mut self) -> Option<usize> {
+        let is_open = |setting: &usize| self.seen[*setting].standing == Standing::Open;
+        let tier = |setting: usize| {
+            let used = worst(&self.seen[setting].judged);
+            DOUBTFUL.iter().filter(|limit| used > **limit).count()
         };
-        let settings: Vec<usize> =
-            settings.iter().copied().filter(|at| wanted(&self.seen[*at])).collect();
-        for batch in settings.chunks(BATCH) {
-            // One that was presumed while the batch before was played need not be.
-            let shot = |setting: &usize| Shot {
-                setting: *setting,
-                length: self.rungs[rung],
-                seed: 0,
-                split: false,
-            };
-            let shots: Vec<Shot> = batch.iter().map(shot).collect();
-            let results = self.shots.play(&shots)?;
-            for (setting, result) in batch.iter().zip(results) {
-                self.learn(*setting, rung, result)?;
-            }
-            let decided = self.seen.iter().filter(|seen| seen.standing != Standing::Open).count();
-            let best = self.best().map(|best| (best, self.seen[best].price.unwrap_or(0.0)));
-            (self.tell)(decided, self.seen.len(), best);
+        let mut begun: Vec<usize> = self.begun.iter().copied().filter(is_open).collect();
+        begun.sort_by(|one, other| tier(*one).cmp(&tier(*other)).then(self.by_price(*one, *other)));
+        if begun.is_empty() {
+            let open =
+                |family: &usize| self.families.most(&self.open_of(*family).collect::<Vec<_>>());
+            return self.families.order.iter().find_map(open);
         }
+        let up = (1usize << self.misses.min(20)) - 1;
+        self.misses += 1;
+        begun.get(up.min(begun.len() - 1)).copied()
+    }
+
+    /// Open settings of a family that would be cheaper than the best, the cheapest first.
+    fn cheaper(&self, family: usize, best: usize) -> Vec<usize> {
+        let mut all: Vec<usize> =
+            self.open_of(family).filter(|setting| self.is_cheaper(*setting, Some(best))).collect();
+        all.sort_by(|one, other| self.by_price(*one, *other));
+        all
+    }
+
+    /// The best with other buffers: how much of the writes they take is not known before a run.
+    fn siblings(&self, best: usize) -> Vec<usize> {
+        let columns = self.families.columns();
+        let column = columns.into_iter().find(|column| column.contains(&best));
+        let is_open =
+            |at: &usize| matches!(self.seen[*at].standing, Standing::Open | Standing::Presumed(_));
+        column.unwrap_or_default().into_iter().filter(is_open).collect()
+    }
+
+    /// Plays settings to their end, or until they are lost beside the best or the bound.
+    fn play_beside(&mut self, settings: &[usize], clearly: bool) -> Result<(), Stop> {
+        let best = self.best().map(|best| self.seen[best].played.clone());
+        let bound = || self.bound.as_ref().map(|(whole, _)| whole.clone());
+        let reference = best.flatten().or_else(bound).and_then(|played| played.counted);
+        self.play(settings, Until::Lost { beside: reference.as_ref(), clearly })
+    }
+
+    fn play(&mut self, settings: &[usize], until: Until<'_>) -> Result<(), Stop> {
+        settings.chunks(BATCH).try_for_each(|batch| self.play_together(batch, until))
+    }
+
+    fn play_together(&mut self, settings: &[usize], until: Until<'_>) -> Result<(), Stop> {
+        let shots: Vec<Shot> = settings.iter().map(|at| Shot { setting: *at, seed: 0 }).collect();
+        let played = self.shots.play(&shots, until)?;
+        let clearly = matches!(until, Until::Lost { clearly: true, .. });
+        for (setting, played) in settings.iter().zip(played) {
+            self.learn(*setting, played, clearly)?;
+        }
+        let decided = self.seen.iter().filter(|seen| seen.standing != Standing::Open).count();
+        let best = self.best().map(|best| (best, self.seen[best].price));
+        (self.tell)(decided, self.seen.len(), best);
         Ok(())
     }
 
-    fn learn(&mut self, setting: usize, rung: usize, result: RunResult) -> Result<(), Stop> {
+    fn learn(&mut self, setting: usize, played: Played, clearly: bool) -> Result<(), Stop> {
         let question = self.question;
-        let is_whole = rung + 1 == self.rungs.len();
         let (_, scenario) = question.plan.point(setting)?;
-        let whole = |of| match of {
-            super::goal::Of::Write => question.load.writes,
-            _ => question.load.reads,
-        };
-        let judge =
-            |goal: &super::goal::Goal| goal.judge(&result, (!is_whole).then(|| whole(goal.of)));
-        let judged: Vec<Judged> = question.goals.iter().map(judge).collect();
+        let result = &played.result;
+        let judged: Vec<Judged> = question.goals.iter().map(|goal| goal.judge(result)).collect();
+        let ended = played.counted.as_ref().and_then(|counted| counted.ended);
         let seen = &mut self.seen[setting];
-        seen.cost = question.costs.of(&scenario, Some(&result));
-        seen.price = price(question, &scenario, &seen.cost, Some(&result));
-        seen.standing = match is_whole {
-            true if judged.iter().all(|judged| judged.meets) => Standing::Met,
-            true => Standing::Missed,
-            false if judged.iter().any(|judged| judged.is_lost) => Standing::Missed,
-            false => seen.standing,
+        let cost = question.costs.of(&scenario, Some(result));
+        if played.is_whole() {
+            seen.cost = cost;
+            seen.price = price(question, &scenario, &cost, Some(result));
+        }
+        let is_too_near = worst(&judged) >= self.too_near;
+        seen.standing = match ended {
+            None if judged.iter().all(|judged| judged.meets) && !is_too_near => Standing::Met,
+            Some(Ended::Passed) if clearly => Standing::Predicted,
+            None | Some(Ended::Passed) => Standing::Missed,
+            Some(Ended::Predicted) => Standing::Predicted,
+            Some(Ended::Short) => seen.standing,
         };
-        (seen.judged, seen.rung, seen.result) = (judged, Some(rung), Some(result));
-        let misses = seen.standing == Standing::Missed;
-        if misses && self.question.goals.iter().all(|goal| goal.measure != Measure::Waf) {
+        (seen.judged, seen.played) = (judged, Some(played));
+        let misses = matches!(seen.standing, Standing::Missed | Standing::Predicted);
+        if misses && question.goals.iter().all(|goal| goal.measure != Measure::Waf) {
             self.presume(setting);
         }
         Ok(())
@@ -291,14 +393,9 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// Less over-provisioning and less buffer do not mend what misses.
     fn presume(&mut self, missed: usize) {
-        let Some(group) = self.groups.values().find(|group| group.contains(&missed)) else {
-            return;
-        };
-        let ranks = self.ranks[missed];
-        for setting in group {
-            let below = self.ranks[*setting].iter().zip(&ranks).all(|(a, b)| a <= b);
-            if below && self.seen[*setting].standing == Standing::Open {
-                self.seen[*setting].standing = Standing::Presumed(missed);
+        for setting in self.families.below(missed) {
+            if self.seen[setting].standing == Standing::Open {
+                self.seen[setting].standing = Standing::Presumed(missed);
             }
         }
     }
@@ -310,21 +407,25 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// Plays further seeds of a setting that may or may not keep a goal; their mean decides.
     fn more_seeds(&mut self, setting: usize) -> Result<(), Stop> {
-        let length = self.rungs[self.rungs.len() - 1];
-        let shots: Vec<Shot> =
-            (1..=SEEDS).map(|seed| Shot { setting, length, seed, split: false }).collect();
-        let results = self.shots.play(&shots)?;
+        let shots: Vec<Shot> = (1..=SEEDS).map(|seed| Shot { setting, seed }).collect();
+        let played = self.shots.play(&shots, Until::End)?;
         let goals = &self.question.goals;
-        let judge =
-            |result: &RunResult| goals.iter().map(|goal| goal.judge(result, None)).collect();
-        self.seen[setting].seeds = results.iter().map(judge).collect();
+        let judge = |played: &Played| goals.iter().map(|goal| goal.judge(&played.result)).collect();
+        self.seen[setting].seeds = played.iter().map(judge).collect();
         let seen = &self.seen[setting];
         let mean = |goal: usize| {
             let all = seen.seeds.iter().map(|seed| seed[goal].used);
             (all.sum::<f64>() + seen.judged[goal].used) / (SEEDS + 1) as f64
         };
         if (0..goals.len()).any(|goal| mean(goal) > 1.0) {
-            self.seen[setting].standing = Standing::Missed;
+            // What is no farther from the goal would fare no better.
+            self.too_near = self.too_near.min(worst(&seen.judged));
+            for seen in &mut self.seen {
+                if seen.standing == Standing::Met && worst(&seen.judged) >= self.too_near {
+                    seen.standing = Standing::Missed;
+                }
+            }
+            self.presume(setting);
         }
         Ok(())
     }
@@ -341,83 +442,24 @@ impl<'a, 'b> Search<'a, 'b> {
         near
     }
 
-    /// Runs the settings that more money buys: the heads of the groups that are not far off, the
-    /// cheapest first.
+    /// Runs what more money buys: the next step up of the same family, and the best of the family
+    /// that looks best.
     fn costlier(&mut self, best: usize) -> Result<(), Stop> {
-        let mut heads: Vec<usize> = self
-            .heads()
-            .into_iter()
-            .filter(|at| self.seen[*at].standing == Standing::Open && *at != best)
-            .collect();
-        heads.sort_by(|one, other| self.by_price(*one, *other));
-        heads.truncate(COSTLIER);
-        self.climb(&heads, self.rungs.len() - 1)
-    }
-
-    /// Requests of the rung.
-    pub fn length(&self, rung: usize) -> u64 {
-        self.rungs[rung]
-    }
-
-    /// True of the rung of whole runs.
-    pub fn is_whole(&self, rung: usize) -> bool {
-        rung + 1 == self.rungs.len()
-    }
-
-    /// Further runs.
-    pub fn shots(&mut self) -> &mut Shots<'a> {
-        self.shots
-    }
-}
-
-impl Seen {
-    fn of(standing: Standing) -> Self {
-        Self {
-            standing,
-            rung: None,
-            result: None,
-            judged: Vec::new(),
-            cost: Cost::default(),
-            price: None,
-            seeds: Vec::new(),
+        if self.is_spent(SPENT[1]) {
+            return Ok(());
         }
+        let is_open = |at: &usize| {
+            self.seen[*at].standing == Standing::Open && !self.is_cheaper(*at, Some(best))
+        };
+        let family = self.families.family_of(best);
+        let next = family.and_then(|family| {
+            let above = self.families.settings(family).iter().copied().filter(is_open);
+            let above = above.filter(|at| self.families.is_more(*at, best));
+            above.min_by(|one, other| self.by_price(*one, *other))
+        });
+        let heads = self.families.order.iter().filter_map(|at| self.families.head(*at));
+        let head = heads.filter(is_open).find(|head| Some(*head) != next);
+        let steps: Vec<usize> = next.into_iter().chain(head).collect();
+        self.play_beside(&steps, false)
     }
-}
-
-/// The goal that is farthest off: how much of what it allows is used up.
-pub fn worst(judged: &[Judged]) -> f64 {
-    judged.iter().map(|judged| judged.used).fold(0.0, f64::max)
-}
-
-/// The quantity that is to be small.
-fn price(
-    question: &Question,
-    scenario: &Scenario,
-    cost: &Cost,
-    result: Option<&RunResult>,
-) -> Option<f64> {
-    match question.minimise {
-        Minimise::Cost => Some(cost.total),
-        Minimise::Op => {
-            let capacity = scenario.capacity();
-            let (raw, user) = (capacity.raw.get() as f64, capacity.user.get() as f64);
-            Some(100.0 * (raw - user) / user.max(1.0))
-        }
-        Minimise::Drives => Some(f64::from(scenario.array.members)),
-        Minimise::Waf => result.map(|result| result.flash.waf.unwrap_or(0.0)),
-        Minimise::Power => result.map(|_| cost.watts),
-    }
-}
-
-/// How much a setting has of each key of [`BETTER`].
-fn rank(question: &Question, setting: usize) -> [f64; BETTER.len()] {
-    let (_, places) = question.plan.place(setting);
-    BETTER.map(|key| {
-        let mut axes = question.plan.axes().iter().zip(&places);
-        let found = axes.find(|(axis, _)| axis.key == key);
-        found.map(|(axis, at)| &axis.values[*at]).map_or(0.0, |text| {
-            let bytes = text.parse::<Bytes>().map(|size| size.get() as f64);
-            text.parse::<f64>().or(bytes.map_err(|_| ())).unwrap_or(0.0)
-        })
-    })
 }

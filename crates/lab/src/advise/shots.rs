@@ -1,27 +1,44 @@
-//! Runs of an answer: short ones and whole ones, by way of a journal, each a function of the
-//! question alone.
+//! Runs of an answer: whole ones, and those that are given up on the way, by way of a journal, each
+//! a function of the question alone.
+//!
+//! A short run is the beginning of a whole one, request by request and from the same state: it
+//! differs in where it ends ([`crate::run::Limits`]). Latencies are always split into causes, so
+//! that no run need be repeated to say what broke it.
 
 use super::question::{Load, Question};
 use crate::campaign::{Campaign, Point};
 use crate::compare::Options;
-use crate::run::RunError;
+use crate::run::{Counted, Limit, Limits, RunError};
 use manx_core::config::{ConfigError, Scenario};
 use manx_core::stats::RunResult;
+use manx_trace::Layout;
 
-/// Requests below which a run says nothing.
-const LEAST: u64 = 2_000;
+/// Equal parts of a run, after each of which it may be given up.
+pub const SEGMENTS: u64 = 64;
 
 /// A run of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shot {
     /// The setting of the plan.
     pub setting: usize,
-    /// Requests.
-    pub length: u64,
     /// Added to the seed.
     pub seed: u64,
-    /// Latencies are split into causes.
-    pub split: bool,
+}
+
+/// A run and how far it went.
+#[derive(Clone, Debug, Default)]
+pub struct Played {
+    /// Its result.
+    pub result: RunResult,
+    /// Counts beside its limits; `None` where it has none.
+    pub counted: Option<Counted>,
+}
+
+impl Played {
+    /// It was not given up.
+    pub fn is_whole(&self) -> bool {
+        self.counted.as_ref().is_none_or(|counted| counted.ended.is_none())
+    }
 }
 
 /// Why an answer is not there.
@@ -56,49 +73,82 @@ pub struct Shots<'a> {
     pub requests: u64,
 }
 
+/// How far runs go.
+#[derive(Clone, Copy, Debug)]
+pub enum Until<'a> {
+    /// To the end.
+    End,
+    /// To the end, unless a goal is lost.
+    Lost {
+        /// Counts of a reference, which say so earlier.
+        beside: Option<&'a Counted>,
+        /// A percentile must be within its goal by its interval.
+        clearly: bool,
+    },
+    /// So many segments, unless a goal is lost.
+    Segments(usize),
+}
+
 impl<'a> Shots<'a> {
     /// Runs that are kept in `campaign`.
     pub fn new(question: &'a Question, campaign: Campaign, options: Options<'a>) -> Self {
         Self { question, campaign, options, runs: 0, requests: 0 }
     }
 
-    /// Lengths of the runs of a setting, the whole one last.
-    pub fn rungs(&self) -> Vec<u64> {
-        let (whole, base) = (self.question.load.requests, &self.question.base);
-        let warm = base.measure.warmup_requests
-            + (base.measure.warmup.as_s_f64() * self.question.load.rate_per_s.unwrap_or(0.0))
-                as u64;
-        let least = LEAST.max(4 * warm);
-        let mut rungs: Vec<u64> =
-            [whole / 64, whole / 8].into_iter().filter(|length| *length >= least).collect();
-        if rungs.is_empty() && whole / 3 >= least {
-            rungs.push(least.max(whole / 16));
+    /// The limits of runs; `None` where they go to their end and nothing is counted.
+    fn limits(&self, until: Until<'_>) -> Option<Limits> {
+        let question = self.question;
+        let job = question.base.workload.jobs.first()?;
+        let separate = job.trace.as_ref().is_some_and(|trace| trace.layout == Layout::Separate);
+        // Several drives are played one after the other, and a power loss cuts a run in two: neither
+        // has one row of segments.
+        if separate || question.base.recovery.cut_at.is_some() || question.exhaustive {
+            return None;
         }
-        rungs.push(whole);
-        rungs
+        let mut of: Vec<_> =
+            question.goals.iter().filter_map(|goal| goal.limit(&question.load)).collect();
+        let segments = match until {
+            Until::End => {
+                of.iter_mut().for_each(|limit| limit.most = f64::MAX);
+                0
+            }
+            Until::Lost { beside, clearly } => {
+                let counts = beside.map_or(&[][..], |counted| &counted.counts);
+                of.iter_mut().zip(counts).for_each(|(limit, counts)| {
+                    limit.beside.clone_from(counts);
+                });
+                of.iter_mut().filter(|_| clearly).for_each(Limit::by_its_interval);
+                0
+            }
+            Until::Segments(segments) => segments,
+        };
+        Some(Limits { step: question.load.requests.div_ceil(SEGMENTS).max(1), segments, of })
     }
 
-    /// Plays the shots; their results, in their order.
-    pub fn play(&mut self, shots: &[Shot]) -> Result<Vec<RunResult>, Stop> {
+    /// Plays the shots; what they came to, in their order.
+    pub fn play(&mut self, shots: &[Shot], until: Until<'_>) -> Result<Vec<Played>, Stop> {
         let plan = &self.question.plan;
         let mut points = Vec::with_capacity(shots.len());
         for shot in shots {
             let (policy, mut scenario) = plan.point(shot.setting)?;
-            shape(&mut scenario, &self.question.load, shot);
+            shape(&mut scenario, &self.question.load, shot.seed);
             points.push((policy, scenario));
         }
-        self.play_points(&points)
+        self.play_points(&points, until)
     }
 
     /// Plays whatever these are.
-    pub fn play_points(&mut self, points: &[Point]) -> Result<Vec<RunResult>, Stop> {
-        let done = self.campaign.run(points, &self.options, &mut |_, _| Ok(()))?;
+    pub fn play_points(&mut self, points: &[Point], until: Until<'_>) -> Result<Vec<Played>, Stop> {
+        let limits = self.limits(until);
+        let options = Options { limits: limits.as_ref(), ..self.options };
+        let done = self.campaign.run(points, &options, &mut |_, _| Ok(()))?;
         let results: Option<Vec<RunResult>> = done.results.into_iter().collect();
         let results = results.ok_or(Stop::Asked)?;
         self.runs += results.len();
         let requests = |result: &RunResult| result.requests + result.warmup_excluded.requests;
         self.requests += results.iter().map(requests).sum::<u64>();
-        Ok(results)
+        let pairs = results.into_iter().zip(done.counted);
+        Ok(pairs.map(|(result, counted)| Played { result, counted }).collect())
     }
 
     /// Remark on the journal.
@@ -107,17 +157,11 @@ impl<'a> Shots<'a> {
     }
 }
 
-/// Makes a scenario so long.
-pub fn shape(scenario: &mut Scenario, load: &Load, shot: &Shot) {
-    scenario.seed += shot.seed;
-    scenario.measure.attribution = shot.split;
-    let pass = load.requests / load.passes.max(1);
-    let Some(job) = scenario.workload.jobs.first_mut() else { return };
-    match &mut job.trace {
-        None => job.requests = shot.length,
-        Some(trace) if shot.length < pass => {
-            (trace.head, trace.repeat) = (shot.length, 1);
-        }
-        Some(trace) => trace.repeat = shot.length.div_ceil(pass.max(1)) as u32,
+/// Makes a scenario one of the question's runs.
+pub fn shape(scenario: &mut Scenario, load: &Load, seed: u64) {
+    scenario.seed += seed;
+    scenario.measure.attribution = true;
+    if let Some(trace) = scenario.workload.jobs.first_mut().and_then(|job| job.trace.as_mut()) {
+        trace.repeat = load.passes.max(1) as u32;
     }
 }

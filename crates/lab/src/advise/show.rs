@@ -250,15 +250,26 @@ pub fn shares(shares: &[Share]) -> String {
 fn tail(answer: &Answer) -> String {
     let effort = &answer.effort;
     let mut text = format!(
-        "\n{} of {} settings tried in {} runs, {} requests ({:.1} % of a whole grid); {} presumed \
+        "\n{} of {} settings tried in {} runs, {} requests ({:.1} % of a whole grid); {} runs given up \
+         as a goal was lost, {} as the whole would have missed one (99.9 %); {} settings presumed \
          to miss, as the same policy misses with more of everything\n",
         effort.played,
         effort.settings,
         effort.runs,
         cell::count(effort.requests),
         effort.percent_of_grid,
+        effort.lost,
+        effort.predicted,
         effort.presumed
     );
+    if effort.undecided > 0 {
+        let _ = writeln!(
+            text,
+            "{} settings that may be cheaper are NOT decided, as the search ends at 5 % of the \
+             grid; --exhaustive plays all",
+            effort.undecided
+        );
+    }
     let keys = answer.costs.iter().map(|key| format!("{} {}", key.key, key.value));
     let keys: Vec<String> = keys.collect();
     let _ =

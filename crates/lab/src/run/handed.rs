@@ -17,6 +17,7 @@ use manx_core::config::Scenario;
 use manx_core::drive::{Drive, Storage};
 use manx_core::host::Driver;
 use manx_core::stats::{MachineReport, Outcome, RunTotals, VerifyReport};
+use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
 /// Storage for a client: drives beside each other, or an array as one. Their pages have content.
@@ -77,8 +78,13 @@ impl ClientRun<'_> {
         let keys = self.keys()?;
         let states = States::new(&keys, self.cache.cloned());
         let options = Options::plain(None, self.stop);
-        let context =
-            Context { states: &states, verify: true, stop: options.stop, observer: self.observer };
+        let context = Context {
+            states: &states,
+            verify: true,
+            stop: options.stop,
+            observer: self.observer,
+            limits: None,
+        };
         let run = Run {
             number: 0,
             policy: self.policy,
@@ -86,6 +92,7 @@ impl ClientRun<'_> {
             keys: &keys,
             beside: (self.beside, 1),
             context: &context,
+            counted: RefCell::default(),
         };
         run.of_client(self, play)
     }
@@ -143,7 +150,7 @@ impl Run<'_> {
             count => format!("{} on {count} x {device}", client.client),
         };
         let (result, preparation) = self.finish(played, preparation, &Replays::default());
-        Ok(Some(Finished { result, preparation, timeline: files.finish()? }))
+        Ok(Some(Finished { result, preparation, timeline: files.finish()?, counted: None }))
     }
 
     fn hand_out(

@@ -2,7 +2,8 @@
 //!
 //! The steps, each a file: open the [`workload`], take the preconditioned state, build the drives
 //! ([`drives`], or an [`array`] of them), [`play`] in chunks between which a run can be stopped and
-//! watched ([`handed`]: a client plays), write files [`beside`] the result, count up ([`totals`]).
+//! watched ([`handed`]: a client plays) or given up ([`limits`]), write files [`beside`] the result,
+//! count up ([`totals`]).
 //! [`error`] says why a run ends without a result. Everything but `machine` is a function of the
 //! scenario.
 
@@ -11,6 +12,7 @@ mod beside;
 mod drives;
 mod error;
 mod handed;
+mod limits;
 mod play;
 mod totals;
 mod workload;
@@ -18,6 +20,7 @@ mod workload;
 pub use beside::{Beside, MakeSink, Played as PlayedStorage, Sink, Watcher};
 pub use error::RunError;
 pub use handed::{Back, ClientRun, Handed};
+pub use limits::{Counted, Ended, Limit, Limits};
 
 use crate::prepare::{About, Key, Prepared, States};
 use crate::replay::Replays;
@@ -26,6 +29,7 @@ use crate::timeline::TimelineReport;
 use beside::Files;
 use manx_core::config::Scenario;
 use manx_core::stats::{MachineReport, RunResult, RunTotals};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The phase that a run is in.
@@ -90,6 +94,8 @@ pub struct Finished {
     pub preparation: Preparation,
     /// Counts of its timeline, where one was written.
     pub timeline: Option<TimelineReport>,
+    /// Counts beside its limits, where it has any.
+    pub counted: Option<Counted>,
 }
 
 /// Settings that the runs of a comparison share.
@@ -98,6 +104,7 @@ pub(crate) struct Context<'a> {
     pub(crate) verify: bool,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) observer: Observer<'a>,
+    pub(crate) limits: Option<&'a Limits>,
 }
 
 /// A run under way.
@@ -110,6 +117,7 @@ pub(crate) struct Run<'a> {
     /// Files to write beside the result, and the number of runs that write them.
     pub(crate) beside: (Beside<'a>, usize),
     pub(crate) context: &'a Context<'a>,
+    pub(crate) counted: RefCell<Counted>,
 }
 
 /// Totals of the play, over all drives.
@@ -142,7 +150,8 @@ impl Run<'_> {
             self.play_drives(workload, prepared, &replays, &mut files)?
         };
         self.tell(Phase::Finished, result.requests, Some(1.0), result.read.p99_9_us);
-        Ok(Finished { result, preparation, timeline: files.finish()? })
+        let counted = self.context.limits.map(|_| self.counted.take());
+        Ok(Finished { result, preparation, timeline: files.finish()?, counted })
     }
 
     /// The result of what was played, once nothing reads its sources any more: they have left their

@@ -24,6 +24,7 @@ impl Run<'_> {
         files: &mut Files<'_>,
     ) -> Result<Outcome, RunError> {
         let (mut grown_to, mut refused) = (BACKLOG_STEP, None);
+        let chunk = self.context.limits.map_or(CHUNK, |limits| limits.step);
         loop {
             if self.stopped() {
                 return Ok(Outcome::Partial);
@@ -36,7 +37,7 @@ impl Run<'_> {
                 };
                 may_grow && !self.stopped()
             };
-            if !driver.play_while(CHUNK, &mut go_on) {
+            if !driver.play_while(chunk, &mut go_on) {
                 break;
             }
             if let Some(why) = refused {
@@ -46,6 +47,12 @@ impl Run<'_> {
             let p99_9_us = Percentiles::of(&driver.measured().read.histogram).p99_9.us;
             let done = before + driver.progress().completed;
             self.tell(Phase::Running, done, end.part(done, driver.now()), p99_9_us);
+            if let Some(limits) = self.context.limits
+                && !self.stopped()
+                && self.counted.borrow_mut().look(driver, limits)
+            {
+                return Ok(Outcome::Partial);
+            }
         }
         let lost = driver.progress().issued != driver.progress().completed
             || driver.storage().outstanding() > 0;

@@ -230,6 +230,7 @@ fn play(
             stop: options.stop,
             observer: &observer,
             finished: None,
+            limits: None,
         };
         let mut each = |at: usize, result: &RunResult| {
             table.add(rows[at], result)?;

@@ -4,6 +4,7 @@
 use super::finding::{Findings, Kind, find};
 use super::rows;
 use crate::advise::causes::{Share, shares};
+use crate::ask::Assumed;
 use crate::compare::{Options, compare};
 use crate::load::Request;
 use crate::run::RunError;
@@ -56,10 +57,18 @@ pub struct Why {
 
 /// Looks at a trace, and plays it on the model of `request` under each policy that it can have.
 pub fn ask(request: &Request, policies: &[String], options: &Options<'_>) -> Result<Why, RunError> {
-    let plain = request.plain()?;
-    let spec = trace_of(&plain)?;
-    let (summary, recorded) = rows::read(&spec)?;
-    let mut remarks = Vec::new();
+    let mut spec = trace_of(&request.plain()?)?;
+    let (mut remarks, mut known) = (Vec::new(), request.with([]));
+    let read = rows::read(&spec).or_else(|error| match Assumed::of(&error) {
+        None => Err(error),
+        Some(Assumed { unit, set, remark }) => {
+            spec.time_unit = Some(unit);
+            remarks.push(remark);
+            known = request.with([set]);
+            rows::read(&spec)
+        }
+    });
+    let (summary, recorded) = read?;
     if recorded.len() == rows::ROWS_MAX {
         remarks.push(format!("only the first {} requests are looked at", rows::ROWS_MAX));
     }
@@ -68,7 +77,7 @@ pub fn ask(request: &Request, policies: &[String], options: &Options<'_>) -> Res
     let split = Override::new("measure.attribution", "true", "manx why");
     for policy in policies {
         resolve_policy(policy)?;
-        match request.with([split.clone()]).under(policy) {
+        match known.with([split.clone()]).under(policy) {
             Ok(scenario) => runs.push((policy.clone(), scenario)),
             Err(error) => remarks.push(format!("{policy} is left out: {error}")),
         }

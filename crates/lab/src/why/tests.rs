@@ -84,7 +84,8 @@ fn a_planted_cause_is_ranked_first_in_eighteen_of_twenty_traces() {
     }
     let (mut right, mut told) = (0, Vec::new());
     for (seed, (planted, kind)) in cases.iter().enumerate() {
-        let findings = find(&trace(*planted, seed as u64));
+        // Other traces than those that the limits were chosen on.
+        let findings = find(&trace(*planted, 500 + seed as u64));
         right += usize::from(first(&findings) == Some(*kind));
         told.push(format!("{planted:?}: {:?}", findings.causes));
     }
@@ -94,7 +95,7 @@ fn a_planted_cause_is_ranked_first_in_eighteen_of_twenty_traces() {
 
 #[test]
 fn a_healthy_device_has_nothing_to_find() {
-    for seed in 0..6 {
+    for seed in 700..710 {
         let findings = find(&trace(Planted::Nothing, seed));
         assert!(findings.causes.is_empty(), "seed {seed}: {:?}", findings.causes);
         assert!(findings.episodes.is_empty(), "seed {seed}: {:?}", findings.episodes);

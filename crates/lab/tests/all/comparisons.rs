@@ -32,6 +32,7 @@ fn options(jobs: usize, cache: Option<&Cache>) -> Options<'_> {
         stop: &GO_ON,
         observer: &|_| {},
         finished: None,
+        limits: None,
     }
 }
 

@@ -370,6 +370,8 @@ impl Case<'_> {
     fn ask(&self, pace: &Pace, why: String) -> TraceError {
         let units =
             UNITS.iter().filter(|unit| **unit != TimeUnit::Ns || !self.evidence.has_fraction);
+        let is_ordinary = |unit: &&TimeUnit| pace.verdict(**unit) == Verdict::Ordinary;
+        let likely = units.clone().find(is_ordinary).filter(|_| pace.is_enough()).copied();
         let candidates: Vec<String> = match pace.is_enough() {
             true => units.map(|unit| pace.means(*unit)).collect(),
             false => units.map(|unit| unit_name(*unit).to_string()).collect(),
@@ -378,6 +380,7 @@ impl Case<'_> {
             file: self.head.file.clone(),
             why,
             candidates: candidates.join("; "),
+            likely,
         }
     }
 }

@@ -1,0 +1,103 @@
+//! Prices, and what they are guessed to be before a run has ended.
+//!
+//! The state that a run begins in tells how many copies its preconditioning made for a page. The
+//! beginnings of all runs together, beside that of a drive whose GC costs nothing, tell how many of
+//! them this load makes: one beginning alone is too short for that. What that drive programs in the
+//! whole run is certain.
+
+use super::cost::Cost;
+use super::question::{Minimise, Question};
+use manx_core::config::Scenario;
+use manx_core::stats::RunResult;
+
+/// How runs are guessed.
+#[derive(Debug)]
+pub struct Guess<'a> {
+    whole: &'a RunResult,
+    /// Copies of this load over those of preconditioning (ratio).
+    scale: f64,
+}
+
+impl<'a> Guess<'a> {
+    /// From the whole run and the beginning of a drive whose GC costs nothing, and the beginnings
+    /// of all others.
+    pub fn of(whole: &'a RunResult, first: &RunResult, begun: &[&RunResult]) -> Self {
+        let programmed = |result: &RunResult| result.flash.pages_programmed as f64;
+        let beyond = |result: &&RunResult| (programmed(result) - programmed(first)).max(0.0);
+        let told: f64 = begun.iter().map(beyond).sum();
+        let prepared =
+            |result: &&RunResult| copies(result) * result.flash.host_pages_written as f64;
+        let expected: f64 = begun.iter().map(prepared).sum();
+        Self { whole, scale: if expected > 0.0 { told / expected } else { 0.0 } }
+    }
+
+    /// The whole run of which this is the beginning, as far as prices go.
+    pub fn whole(&self, begun: &RunResult) -> RunResult {
+        let mut flash = self.whole.flash.clone();
+        let more = self.scale * copies(begun) * flash.host_pages_written as f64;
+        let times = 1.0 + more / (flash.pages_programmed as f64).max(1.0);
+        flash.pages_programmed += more as u64;
+        flash.pages_read += more as u64;
+        flash.erases = (flash.erases as f64 * times) as u64;
+        flash.waf = flash.waf.map(|waf| waf * times);
+        let (write, virtual_s) = (self.whole.write.clone(), self.whole.virtual_s);
+        RunResult { flash, write, virtual_s, ..RunResult::default() }
+    }
+}
+
+/// Copies for each page that the host writes, as the preconditioning of the run's state had them.
+fn copies(begun: &RunResult) -> f64 {
+    begun.state.precondition_waf.map_or(0.0, |waf| (waf - 1.0).max(0.0))
+}
+
+/// The quantity that is to be small.
+pub fn price(
+    question: &Question,
+    scenario: &Scenario,
+    cost: &Cost,
+    result: Option<&RunResult>,
+) -> f64 {
+    match question.minimise {
+        Minimise::Cost => cost.total,
+        Minimise::Op => {
+            let capacity = scenario.capacity();
+            let (raw, user) = (capacity.raw.get() as f64, capacity.user.get() as f64);
+            100.0 * (raw - user) / user.max(1.0)
+        }
+        Minimise::Drives => f64::from(scenario.array.members),
+        Minimise::Waf => result.and_then(|result| result.flash.waf).unwrap_or(0.0),
+        Minimise::Power => cost.watts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(host: u64, programmed: u64, waf: f64) -> RunResult {
+        let mut result = RunResult::default();
+        result.flash.host_pages_written = host;
+        result.flash.pages_programmed = programmed;
+        result.flash.waf = Some(programmed as f64 / host as f64);
+        result.state.precondition_waf = Some(waf);
+        result
+    }
+
+    #[test]
+    fn copies_of_the_state_are_brought_to_the_scale_of_what_all_beginnings_have() {
+        // Preconditioning copied 1 and 3 pages for each; the beginnings together half of that.
+        let (whole, first) = (run(10_000, 9_000, 1.0), run(100, 90, 1.0));
+        let (few, many) = (run(100, 160, 2.0), run(100, 220, 4.0));
+        let guess = Guess::of(&whole, &first, &[&few, &many]);
+        assert_eq!(guess.scale, 0.5);
+        let told = guess.whole(&many).flash;
+        assert_eq!((told.pages_programmed, told.pages_read), (9_000 + 15_000, 15_000));
+        assert!((told.waf.unwrap() - 2.4).abs() < 1e-9);
+        // Nothing was copied before: nothing is guessed.
+        let empty = run(100, 90, 1.0);
+        assert_eq!(
+            Guess::of(&whole, &first, &[&empty]).whole(&empty).flash.pages_programmed,
+            9_000
+        );
+    }
+}
