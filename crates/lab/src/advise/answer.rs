@@ -156,7 +156,9 @@ pub fn answer<'a>(
 ) -> Result<Answer, Stop> {
     let bad: Vec<usize> = invalid.iter().map(|(setting, _)| *setting).collect();
     let (bounds, first) = bounds(question, &mut shots)?;
-    let possible = bounds.iter().take(2).any(|bound| bound.meets || straddles(question, bound));
+    // A scenario that `nogc` does not go with has no bounds.
+    let possible = bounds.is_empty()
+        || bounds.iter().take(2).any(|bound| bound.meets || straddles(question, bound));
     let mut search = Search::new(question, &mut shots, &bad, tell)?;
     let best = match possible || question.exhaustive {
         true => search.run(first)?,
@@ -186,6 +188,13 @@ pub fn answer<'a>(
     let mut remarks = question.remarks.clone();
     remarks.extend(shots.remark());
     remarks.extend(left_out(question, invalid));
+    if bounds.is_empty() {
+        remarks.push(
+            "no bound is known: nogc does not go with this scenario, so an answer of nothing does \
+             not say that nothing can keep the goals"
+                .to_string(),
+        );
+    }
     let axes = question.plan.axes().iter();
     let axes = axes.map(|axis| Setting { key: axis.key.clone(), value: axis.values.join(",") });
     let costs = question.costs.keys().map(|(key, unit, value)| CostKey {

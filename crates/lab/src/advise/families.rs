@@ -117,6 +117,11 @@ impl Families {
         self.ranks[one].iter().zip(&self.ranks[other]).all(|(one, other)| one >= other)
     }
 
+    /// Both have the same over-provisioning.
+    pub fn is_level(&self, one: usize, other: usize) -> bool {
+        self.ranks[one][0] == self.ranks[other][0]
+    }
+
     /// Settings of the same family with no more of anything, itself among them.
     pub fn below(&self, setting: usize) -> Vec<usize> {
         let family = self.family_of(setting).map(|family| self.settings(family));
@@ -165,6 +170,7 @@ mod tests {
         assert_eq!(families.below(5), [0, 1, 4, 5]);
         assert_eq!(families.below(4), [0, 4]);
         assert!(families.is_more(9, 4) && !families.is_more(4, 1));
+        assert!(families.is_level(0, 3) && !families.is_level(0, 4));
     }
 
     #[test]

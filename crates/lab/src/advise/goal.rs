@@ -220,10 +220,16 @@ impl Goal {
             Measure::Percentile(level) => self.tail(summary, level),
         };
         match result.outcome {
+            // Writes that were refused are in no latency.
+            _ if refused(result) > 0 => {
+                Judged { meets: false, used: judged.used.max(100.0), ..judged }
+            }
             Outcome::Completed => judged,
             Outcome::Partial => Judged { meets: false, ..judged },
             // Requests that waited until the run was given up are in none of its numbers.
-            _ => Judged { meets: false, used: judged.used.max(100.0), ..judged },
+            Outcome::Starved | Outcome::Stuck => {
+                Judged { meets: false, used: judged.used.max(100.0), ..judged }
+            }
         }
     }
 
@@ -240,6 +246,12 @@ impl Goal {
         let meets = us.map_or(used <= 1.0, |us| us < self.limit);
         Judged { value: us, low: low_us, high: high_us, used, meets }
     }
+}
+
+/// Writes and pages that a drive or an array refused.
+fn refused(result: &RunResult) -> u64 {
+    let of_drives = result.faults.map_or(0, |faults| faults.refused);
+    of_drives + result.array.map_or(0, |array| array.refused_pages)
 }
 
 fn percentile(summary: &LatencySummary, level: usize) -> Percentile {
@@ -307,7 +319,7 @@ fn implied<'a>(one: &'a Goal, other: &'a Goal) -> Option<(&'a Goal, &'a Goal)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manx_core::stats::OpStats;
+    use manx_core::stats::{FaultCounters, OpStats};
 
     fn all(texts: &[&str]) -> Result<Vec<Goal>, String> {
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_string()).collect();
@@ -380,6 +392,9 @@ mod tests {
         let starved = RunResult { outcome: Outcome::Starved, ..reads(100_000, 0) };
         let judged = goal.judge(&starved);
         assert!(!judged.meets && judged.used >= 100.0);
+        let faults = FaultCounters { refused: 1, ..FaultCounters::default() };
+        let full = RunResult { faults: Some(faults), ..reads(100_000, 0) };
+        assert!(!goal.judge(&full).meets, "a write was refused");
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //!
 //! Reading order: [`goal`] is what must be kept, [`question`] what is asked and of which drives,
 //! [`cost`] what they cost. [`bounds`] says what is possible at all, [`search`] finds the cheapest
-//! setting among [`families`] by way of [`shots`], [`causes`] says what broke the others. [`answer`] puts it
-//! together; [`show`] prints it, [`page`] is its page.
+//! setting among [`families`] by way of [`shots`] and [`prices`]; [`seen`] is what it knows of
+//! each, [`causes`] says what broke those that failed. [`answer`] puts it together; [`show`] prints
+//! it, [`page`] is its page.
 //!
 //! The answer is a function of the question: the same bytes for any number of threads and however
 //! often it was interrupted.

@@ -13,7 +13,7 @@ use crate::trace_info::{TraceInfo, trace_info};
 use manx_core::config::{ConfigError, Override, Scenario};
 use manx_core::host::JobSpec;
 use manx_core::units::Bytes;
-use manx_trace::{TraceError, TraceSpec};
+use manx_trace::{Layout, TraceError, TraceSpec};
 use serde::Serialize;
 use std::str::FromStr;
 
@@ -151,6 +151,7 @@ impl Question {
         let first = first.map_err(over)?.base()?;
         let mut remarks = Vec::new();
         let job = only_job(&first)?;
+        refuse_several_drives(&first, job)?;
         let load = match &job.trace {
             None => generated(&first, job)?,
             Some(trace) => {
@@ -225,6 +226,23 @@ fn only_job(scenario: &Scenario) -> Result<&JobSpec, ConfigError> {
             scenario.name,
             scenario.workload.jobs.len(),
             if scenario.workload.act.is_some() { " of an ACT load (manx act rate)" } else { "" }
+        ))),
+    }
+}
+
+/// A run is looked at after equal parts of it: it is one run of one storage.
+fn refuse_several_drives(scenario: &Scenario, job: &JobSpec) -> Result<(), ConfigError> {
+    if job.trace.as_ref().is_some_and(|trace| trace.layout == Layout::Separate) {
+        return Err(ConfigError::new(
+            "advise plays one drive or one array, and layout = \"separate\" gives each device of \
+             the trace a drive of its own: choose one (--devices), or --layout concat",
+        ));
+    }
+    match scenario.recovery.cut_at {
+        None => Ok(()),
+        Some(cut) => Err(ConfigError::new(format!(
+            "recovery.cut_at = {cut}: advise has no answer for a run that loses power, as what is \
+             lost is in no latency"
         ))),
     }
 }

@@ -12,7 +12,7 @@
 //! - Of a *family*, the settings that differ by over-provisioning and buffer alone, one that misses
 //!   says that those with less of both miss too ([`Standing::Presumed`]). So of each family one
 //!   setting is played that has most of both and is still cheaper than the best. The presumed ones
-//!   nearest below the answer, and its siblings of other buffers, are played all the same.
+//!   nearest below the answer, and its neighbours, are played all the same.
 //!
 //! At 5 % of the grid it ends, and says how many cheaper settings are undecided.
 //!
@@ -116,9 +116,9 @@ impl<'a, 'b> Search<'a, 'b> {
         loop {
             self.descend()?;
             let Some(best) = self.best() else { return self.nothing() };
-            let siblings = self.siblings(best);
-            if !siblings.is_empty() {
-                self.play_beside(&siblings, false)?;
+            let neighbours = self.neighbours(best);
+            if !neighbours.is_empty() && !self.is_spent(SPENT[1]) {
+                self.play_beside(&neighbours, false)?;
                 continue;
             }
             if self.straddles(best) && self.seen[best].seeds.is_empty() && seeded < SEEDED_MAX {
@@ -182,16 +182,18 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// Estimates the prices of all columns whose beginning was played.
     fn estimate(&mut self, columns: &[Vec<usize>]) -> Result<(), Stop> {
-        let Some((whole, first)) = &self.bound else { return Ok(()) };
         let begun: Vec<(&Vec<usize>, &RunResult)> = columns
             .iter()
             .filter_map(|column| Some((column, self.seen[column[0]].result()?)))
             .collect();
         let results: Vec<&RunResult> = begun.iter().map(|(_, result)| *result).collect();
-        let guess = Guess::of(&whole.result, &first.result, &results);
+        let bound = self.bound.as_ref();
+        let bound = bound.map(|(whole, first)| (&whole.result, &first.result));
+        let guess = bound.map(|(whole, first)| Guess::of(whole, first, &results));
         let mut all = Vec::new();
         for (column, begun) in begun {
-            let result = guess.whole(begun);
+            // Without a bound the beginning stands for the whole.
+            let result = guess.as_ref().map_or_else(|| begun.clone(), |guess| guess.whole(begun));
             for setting in column {
                 let (_, scenario) = self.question.plan.point(*setting)?;
                 let cost = self.question.costs.of(&scenario, Some(&result));
@@ -329,13 +331,26 @@ impl<'a, 'b> Search<'a, 'b> {
         all
     }
 
-    /// The best with other buffers: how much of the writes they take is not known before a run.
-    fn siblings(&self, best: usize) -> Vec<usize> {
-        let columns = self.families.columns();
-        let column = columns.into_iter().find(|column| column.contains(&best));
-        let is_open =
-            |at: &usize| matches!(self.seen[*at].standing, Standing::Open | Standing::Presumed(_));
-        column.unwrap_or_default().into_iter().filter(is_open).collect()
+    /// Settings of the same over-provisioning that differ from the best by one key or by the
+    /// policy: the beginning of a run does not tell their prices apart.
+    fn neighbours(&self, best: usize) -> Vec<usize> {
+        let plan = &self.question.plan;
+        let (policy, places) = plan.place(best);
+        let is_next = |at: &usize| {
+            let (other, theirs) = plan.place(*at);
+            let keys = places.iter().zip(&theirs).filter(|(one, other)| one != other).count();
+            usize::from(other != policy) + keys == 1 && self.families.is_level(*at, best)
+        };
+        let is_sibling = |at: &usize| self.families.family_of(*at) == self.families.family_of(best);
+        let is_open = |at: &usize| match self.seen[*at].standing {
+            Standing::Open => true,
+            Standing::Presumed(_) => is_sibling(at),
+            _ => false,
+        };
+        let mut all: Vec<usize> = (0..self.seen.len()).filter(is_open).filter(is_next).collect();
+        all.sort_by(|one, other| self.by_price(*one, *other));
+        all.truncate(BATCH);
+        all
     }
 
     /// Plays settings to their end, or until they are lost beside the best or the bound.

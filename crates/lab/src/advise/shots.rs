@@ -11,7 +11,6 @@ use crate::compare::Options;
 use crate::run::{Counted, Limit, Limits, RunError};
 use manx_core::config::{ConfigError, Scenario};
 use manx_core::stats::RunResult;
-use manx_trace::Layout;
 
 /// Equal parts of a run, after each of which it may be given up.
 pub const SEGMENTS: u64 = 64;
@@ -98,11 +97,7 @@ impl<'a> Shots<'a> {
     /// The limits of runs; `None` where they go to their end and nothing is counted.
     fn limits(&self, until: Until<'_>) -> Option<Limits> {
         let question = self.question;
-        let job = question.base.workload.jobs.first()?;
-        let separate = job.trace.as_ref().is_some_and(|trace| trace.layout == Layout::Separate);
-        // Several drives are played one after the other, and a power loss cuts a run in two: neither
-        // has one row of segments.
-        if separate || question.base.recovery.cut_at.is_some() || question.exhaustive {
+        if question.exhaustive {
             return None;
         }
         let mut of: Vec<_> =

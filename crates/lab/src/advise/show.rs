@@ -250,9 +250,9 @@ pub fn shares(shares: &[Share]) -> String {
 fn tail(answer: &Answer) -> String {
     let effort = &answer.effort;
     let mut text = format!(
-        "\n{} of {} settings tried in {} runs, {} requests ({:.1} % of a whole grid); {} runs given up \
-         as a goal was lost, {} as the whole would have missed one (99.9 %); {} settings presumed \
-         to miss, as the same policy misses with more of everything\n",
+        "\n{} of {} settings tried in {} runs, {} requests ({:.1} % of a whole grid); {} runs \
+         given up as a goal was lost, {} as the whole would not clearly keep one; {} settings \
+         presumed to miss, as the same policy misses with more of everything\n",
         effort.played,
         effort.settings,
         effort.runs,

@@ -2,8 +2,8 @@
 //!
 //! The steps, each a file: open the [`workload`], take the preconditioned state, build the drives
 //! ([`drives`], or an [`array`] of them), [`play`] in chunks between which a run can be stopped and
-//! watched ([`handed`]: a client plays) or given up ([`limits`]), write files [`beside`] the result,
-//! count up ([`totals`]).
+//! watched ([`handed`]: a client plays) or given up ([`limits`]), write files [`beside`] the
+//! result, count up ([`totals`]).
 //! [`error`] says why a run ends without a result. Everything but `machine` is a function of the
 //! scenario.
 
