@@ -23,7 +23,7 @@ use super::goal::{Judged, Measure};
 use super::prices::{Guess, price};
 use super::question::Question;
 use super::seen::{Seen, Standing, worst};
-use super::shots::{Played, SEGMENTS, Shot, Shots, Stop, Until};
+use super::shots::{Played, Shot, Shots, Stop, Until};
 use crate::campaign::Point;
 use crate::run::Ended;
 use manx_core::stats::RunResult;
@@ -35,9 +35,6 @@ const BATCH: usize = 4;
 const CHECKED: usize = 3;
 const CHECKS_MAX: usize = 3;
 
-/// Segments of the short runs that tell prices and order the families.
-const PROBE: u64 = 1;
-
 /// Further seeds where an interval reaches to both sides of a goal, and of how many settings.
 pub const SEEDS: u64 = 2;
 const SEEDED_MAX: usize = 2;
@@ -47,6 +44,9 @@ pub const SAME: f64 = 0.01;
 
 /// A beginning that uses up so much of a goal looks worse than one that uses up less (ratio).
 const DOUBTFUL: [f64; 2] = [1.0, 3.0];
+
+/// Less than this beyond a goal is a near miss (ratio).
+const NEAR: f64 = 2.0;
 
 /// Requests of the search over those of the grid, from which on nothing cheaper is looked for and
 /// nothing costlier is shown (ratios); and whole runs below which it always goes on.
@@ -67,8 +67,9 @@ pub struct Search<'a, 'b> {
     too_near: f64,
     /// Settings of which the beginning was played.
     begun: Vec<usize>,
-    /// Runs that missed before any kept the goals.
+    /// Runs that missed before any kept the goals, and the last of them.
     misses: u32,
+    last: Option<usize>,
 }
 
 impl<'a, 'b> Search<'a, 'b> {
@@ -97,7 +98,18 @@ impl<'a, 'b> Search<'a, 'b> {
         let families = Families::of(plan, invalid);
         let too_near = f64::INFINITY;
         let begun = Vec::new();
-        Ok(Self { question, shots, tell, seen, families, bound: None, too_near, begun, misses: 0 })
+        Ok(Self {
+            question,
+            shots,
+            tell,
+            seen,
+            families,
+            bound: None,
+            too_near,
+            begun,
+            misses: 0,
+            last: None,
+        })
     }
 
     /// Finds the cheapest setting that keeps the goals, if there is one.
@@ -107,7 +119,7 @@ impl<'a, 'b> Search<'a, 'b> {
             return self.play_all();
         }
         if let Some((whole, point)) = bound {
-            let until = Until::Segments(self.probe_segments());
+            let until = Until::Segments(self.shots.probe());
             let begun = self.shots.play_points(&[point], until)?.remove(0);
             self.bound = Some((whole, begun));
         }
@@ -151,7 +163,7 @@ impl<'a, 'b> Search<'a, 'b> {
     /// Nothing can keep the goals: only the beginning of the best of each family is played.
     pub fn glance(&mut self) -> Result<Option<usize>, Stop> {
         let heads = self.families.heads();
-        self.play(&heads, Until::Segments(self.probe_segments()))?;
+        self.play(&heads, Until::Segments(self.shots.probe()))?;
         Ok(None)
     }
 
@@ -162,7 +174,7 @@ impl<'a, 'b> Search<'a, 'b> {
         let mut firsts: Vec<usize> = columns.iter().map(|column| column[0]).collect();
         // Those that begin in the same state are neighbours, and all are one campaign.
         firsts.sort_by_key(|setting| (plan.place(*setting).1, *setting));
-        self.play_together(&firsts, Until::Segments(self.probe_segments()))?;
+        self.play_together(&firsts, Until::Segments(self.shots.probe()))?;
         self.estimate(&columns)?;
         self.begun = firsts;
         let used = |family: usize| {
@@ -220,15 +232,6 @@ impl<'a, 'b> Search<'a, 'b> {
         let is_open = |at: &usize| self.seen[*at].standing == Standing::Open;
         let open = (0..self.seen.len()).filter(is_open);
         open.filter(|at| self.is_cheaper(*at, best)).count()
-    }
-
-    /// Segments of a short run: what comes behind the warm-up.
-    fn probe_segments(&self) -> usize {
-        let (base, load) = (&self.question.base, &self.question.load);
-        let timed = base.measure.warmup.as_s_f64() * load.rate_per_s.unwrap_or(0.0);
-        let warm = base.measure.warmup_requests + timed as u64;
-        let step = load.requests.div_ceil(SEGMENTS).max(1);
-        (PROBE + warm.div_ceil(step)) as usize
     }
 
     /// Nothing keeps the goals: what comes nearest is played to its end, so that the answer can
@@ -303,8 +306,8 @@ impl<'a, 'b> Search<'a, 'b> {
         self.families.order.iter().filter_map(most).take(BATCH).collect()
     }
 
-    /// Before anything keeps the goals: the cheapest of what looks best, and after each miss one
-    /// twice as far up; then what has most of everything.
+    /// Before anything keeps the goals: the cheapest of what looks best, after a near miss the next
+    /// of its family, after another one twice as far up; then what has most of everything.
     fn first(&mut self) -> Option<usize> {
         let is_open = |setting: &usize| self.seen[*setting].standing == Standing::Open;
         let tier = |setting: usize| {
@@ -313,6 +316,16 @@ impl<'a, 'b> Search<'a, 'b> {
         };
         let mut begun: Vec<usize> = self.begun.iter().copied().filter(is_open).collect();
         begun.sort_by(|one, other| tier(*one).cmp(&tier(*other)).then(self.by_price(*one, *other)));
+        let is_near = |last: &usize| worst(&self.seen[*last].judged) < NEAR;
+        let family = self.last.filter(is_near).and_then(|last| self.families.family_of(last));
+        let of_family = |at: &&usize| self.families.family_of(**at) == family;
+        let cheapest = |one: &&usize, other: &&usize| self.by_price(**one, **other);
+        if let Some(next) =
+            family.and_then(|_| begun.iter().filter(of_family).min_by(cheapest).copied())
+        {
+            self.last = Some(next);
+            return Some(next);
+        }
         if begun.is_empty() {
             let open =
                 |family: &usize| self.families.most(&self.open_of(*family).collect::<Vec<_>>());
@@ -320,7 +333,8 @@ impl<'a, 'b> Search<'a, 'b> {
         }
         let up = (1usize << self.misses.min(20)) - 1;
         self.misses += 1;
-        begun.get(up.min(begun.len() - 1)).copied()
+        self.last = begun.get(up.min(begun.len() - 1)).copied();
+        self.last
     }
 
     /// Open settings of a family that would be cheaper than the best, the cheapest first.

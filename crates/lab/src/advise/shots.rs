@@ -13,7 +13,10 @@ use manx_core::config::{ConfigError, Scenario};
 use manx_core::stats::RunResult;
 
 /// Equal parts of a run, after each of which it may be given up.
-pub const SEGMENTS: u64 = 64;
+const SEGMENTS: u64 = 64;
+
+/// Segments of the short runs that tell prices and order the families.
+const PROBE: u64 = 1;
 
 /// A run of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +120,19 @@ impl<'a> Shots<'a> {
             }
             Until::Segments(segments) => segments,
         };
-        Some(Limits { step: question.load.requests.div_ceil(SEGMENTS).max(1), segments, of })
+        Some(Limits { step: self.step(), segments, of })
+    }
+
+    /// A short run: what comes behind the warm-up.
+    pub fn probe(&self) -> usize {
+        let (base, load) = (&self.question.base, &self.question.load);
+        let timed = base.measure.warmup.as_s_f64() * load.rate_per_s.unwrap_or(0.0);
+        let warm = base.measure.warmup_requests + timed as u64;
+        (PROBE + warm.div_ceil(self.step())) as usize
+    }
+
+    fn step(&self) -> u64 {
+        self.question.load.requests.div_ceil(SEGMENTS).max(1)
     }
 
     /// Plays the shots; what they came to, in their order.
