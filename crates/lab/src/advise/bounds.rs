@@ -48,11 +48,11 @@ struct Kind {
     keys: Vec<(&'static str, String)>,
 }
 
-/// Plays them until one keeps the goals; with them the run of the first, and its scenario.
-pub fn bounds(
-    question: &Question,
-    shots: &mut Shots<'_>,
-) -> Result<(Vec<Bound>, Option<(Played, Point)>), Stop> {
+/// The run of the first bound, and its scenario.
+pub type First = Option<(Played, Point)>;
+
+/// Plays them until one keeps the goals.
+pub fn bounds(question: &Question, shots: &mut Shots<'_>) -> Result<(Vec<Bound>, First), Stop> {
     let (mut all, mut first) = (Vec::new(), None);
     for kind in kinds(question) {
         let keys = kind

@@ -52,6 +52,12 @@ impl Families {
         Self { all, family_of, ranks, order }
     }
 
+    /// Orders them: the one that uses up the least of the goals comes first.
+    pub fn order_by(&mut self, used: &[f64]) {
+        self.order = (0..self.count()).collect();
+        self.order.sort_by(|one, other| used[*one].total_cmp(&used[*other]).then(one.cmp(other)));
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.all.len()

@@ -33,7 +33,7 @@ impl<'a> Guess<'a> {
 
     /// The whole run of which this is the beginning, as far as prices go.
     pub fn whole(&self, begun: &RunResult) -> RunResult {
-        let mut flash = self.whole.flash.clone();
+        let mut flash = self.whole.flash;
         let more = self.scale * copies(begun) * flash.host_pages_written as f64;
         let times = 1.0 + more / (flash.pages_programmed as f64).max(1.0);
         flash.pages_programmed += more as u64;

@@ -14,9 +14,8 @@
 //!   setting is played that has most of both and is still cheaper than the best. The presumed ones
 //!   nearest below the answer, and its neighbours, are played all the same.
 //!
-//! At 5 % of the grid it ends, and says how many cheaper settings are undecided.
-//!
-//! Batches have a fixed size, so that the answer does not depend on how many threads play them.
+//! At 5 % of the grid it ends, and says how many cheaper settings are undecided. Batches have a
+//! fixed size, so that the answer does not depend on how many threads play them.
 
 use super::families::Families;
 use super::goal::{Judged, Measure};
@@ -32,15 +31,14 @@ use manx_core::stats::RunResult;
 const BATCH: usize = 4;
 
 /// Presumed settings nearest to the answer that are played, and how often.
-const CHECKED: usize = 3;
-const CHECKS_MAX: usize = 3;
+const CHECKED: [usize; 2] = [3, 3];
 
 /// Further seeds where an interval reaches to both sides of a goal, and of how many settings.
-pub const SEEDS: u64 = 2;
+const SEEDS: u64 = 2;
 const SEEDED_MAX: usize = 2;
 
 /// Prices that the beginnings of runs tell differ where they differ by this (ratio).
-pub const SAME: f64 = 0.01;
+const SAME: f64 = 0.01;
 
 /// A beginning that uses up so much of a goal looks worse than one that uses up less (ratio).
 const DOUBTFUL: [f64; 2] = [1.0, 3.0];
@@ -139,7 +137,7 @@ impl<'a, 'b> Search<'a, 'b> {
                 continue;
             }
             let near = self.near_below(best);
-            if near.is_empty() || checks == CHECKS_MAX || self.is_spent(SPENT[1]) {
+            if near.is_empty() || checks == CHECKED[1] || self.is_spent(SPENT[1]) {
                 self.costlier(best)?;
                 return Ok(Some(best));
             }
@@ -169,13 +167,13 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// Short runs, by which prices are estimated and the families are ordered.
     fn probe(&mut self) -> Result<(), Stop> {
-        let columns = self.families.columns();
         let plan = &self.question.plan;
-        let mut firsts: Vec<usize> = columns.iter().map(|column| column[0]).collect();
+        let columns = self.families.columns().into_iter();
+        let mut firsts: Vec<usize> = columns.map(|column| column[0]).collect();
         // Those that begin in the same state are neighbours, and all are one campaign.
         firsts.sort_by_key(|setting| (plan.place(*setting).1, *setting));
         self.play_together(&firsts, Until::Segments(self.shots.probe()))?;
-        self.estimate(&columns)?;
+        self.estimate()?;
         self.begun = firsts;
         let used = |family: usize| {
             let of = self.families.settings(family).iter().map(|at| &self.seen[*at]);
@@ -185,23 +183,30 @@ impl<'a, 'b> Search<'a, 'b> {
             });
             sum / f64::from(count.max(1))
         };
-        let mut order: Vec<(f64, usize)> =
-            (0..self.families.count()).map(|family| (used(family), family)).collect();
-        order.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-        self.families.order = order.into_iter().map(|(_, family)| family).collect();
+        self.families.order_by(&(0..self.families.count()).map(used).collect::<Vec<f64>>());
         Ok(())
     }
 
-    /// Estimates the prices of all columns whose beginning was played.
-    fn estimate(&mut self, columns: &[Vec<usize>]) -> Result<(), Stop> {
+    /// Estimates the prices of all columns whose beginning was played. Where whole runs are known,
+    /// they tell the scale of copies, else the beginnings together.
+    fn estimate(&mut self) -> Result<(), Stop> {
+        let columns = self.families.columns();
         let begun: Vec<(&Vec<usize>, &RunResult)> = columns
             .iter()
             .filter_map(|column| Some((column, self.seen[column[0]].result()?)))
             .collect();
-        let results: Vec<&RunResult> = begun.iter().map(|(_, result)| *result).collect();
         let bound = self.bound.as_ref();
-        let bound = bound.map(|(whole, first)| (&whole.result, &first.result));
-        let guess = bound.map(|(whole, first)| Guess::of(whole, first, &results));
+        let guess = bound.map(|(whole, first)| {
+            let (whole, first) = (&whole.result, &first.result);
+            let known = self.seen.iter().filter(|seen| seen.is_whole());
+            let known: Vec<&RunResult> = known.filter_map(Seen::result).collect();
+            match known.is_empty() {
+                true => {
+                    Guess::of(whole, first, &begun.iter().map(|(_, of)| *of).collect::<Vec<_>>())
+                }
+                false => Guess::of(whole, whole, &known),
+            }
+        });
         let mut all = Vec::new();
         for (column, begun) in begun {
             // Without a bound the beginning stands for the whole.
@@ -214,7 +219,10 @@ impl<'a, 'b> Search<'a, 'b> {
         }
         for (setting, cost, price) in all {
             let seen = &mut self.seen[setting];
-            (seen.cost, seen.price, seen.estimate) = (cost, price, price);
+            seen.estimate = price;
+            if !seen.is_whole() {
+                (seen.cost, seen.price) = (cost, price);
+            }
         }
         Ok(())
     }
@@ -241,20 +249,15 @@ impl<'a, 'b> Search<'a, 'b> {
         let played = |setting: &usize| self.seen[*setting].played.is_some();
         let heads = self.families.heads().into_iter().filter(played);
         let nearest = heads.min_by(|one, other| used(one).total_cmp(&used(other)));
-        let again = nearest.filter(|head| !self.seen[*head].is_whole());
-        let standing = again.map(|head| self.seen[head].standing);
-        self.play(&again.into_iter().collect::<Vec<_>>(), Until::End)?;
-        if let (Some(head), Some(standing)) = (again, standing)
-            && self.seen[head].standing != Standing::Met
-        {
-            self.seen[head].standing = standing;
-        }
+        let again: Vec<usize> =
+            nearest.filter(|head| !self.seen[*head].is_whole()).into_iter().collect();
+        self.play(&again, Until::End)?;
         Ok(self.best())
     }
 
-    fn open_of(&self, family: usize) -> impl Iterator<Item = usize> + '_ {
-        let all = self.families.settings(family).iter().copied();
-        all.filter(|setting| self.seen[*setting].standing == Standing::Open)
+    fn open_of(&self, family: usize) -> Vec<usize> {
+        let is_open = |setting: &usize| self.seen[*setting].standing == Standing::Open;
+        self.families.settings(family).iter().copied().filter(is_open).collect()
     }
 
     /// The cheapest that keeps the goals.
@@ -288,7 +291,8 @@ impl<'a, 'b> Search<'a, 'b> {
         loop {
             let best = self.best();
             let next = self.next(best);
-            if next.is_empty() || self.is_spent(SPENT[0]) {
+            let share = if best.is_some() { SPENT[0] } else { SPENT[1] };
+            if next.is_empty() || self.is_spent(share) {
                 return Ok(());
             }
             self.play_beside(&next, best.is_some())?;
@@ -316,31 +320,25 @@ impl<'a, 'b> Search<'a, 'b> {
         };
         let mut begun: Vec<usize> = self.begun.iter().copied().filter(is_open).collect();
         begun.sort_by(|one, other| tier(*one).cmp(&tier(*other)).then(self.by_price(*one, *other)));
-        let is_near = |last: &usize| worst(&self.seen[*last].judged) < NEAR;
-        let family = self.last.filter(is_near).and_then(|last| self.families.family_of(last));
-        let of_family = |at: &&usize| self.families.family_of(**at) == family;
-        let cheapest = |one: &&usize, other: &&usize| self.by_price(**one, **other);
-        if let Some(next) =
-            family.and_then(|_| begun.iter().filter(of_family).min_by(cheapest).copied())
-        {
-            self.last = Some(next);
-            return Some(next);
-        }
         if begun.is_empty() {
-            let open =
-                |family: &usize| self.families.most(&self.open_of(*family).collect::<Vec<_>>());
+            let open = |family: &usize| self.families.most(&self.open_of(*family));
             return self.families.order.iter().find_map(open);
         }
+        let near = self.last.filter(|last| worst(&self.seen[*last].judged) < NEAR);
+        let near = near.and_then(|last| self.families.family_of(last));
+        let is_next = |at: &usize| near.is_some() && self.families.family_of(*at) == near;
+        let next = begun.iter().copied().filter(is_next);
+        let next = next.min_by(|one, other| self.by_price(*one, *other));
         let up = (1usize << self.misses.min(20)) - 1;
-        self.misses += 1;
-        self.last = begun.get(up.min(begun.len() - 1)).copied();
+        self.misses += u32::from(next.is_none());
+        self.last = next.or_else(|| begun.get(up.min(begun.len() - 1)).copied());
         self.last
     }
 
     /// Open settings of a family that would be cheaper than the best, the cheapest first.
     fn cheaper(&self, family: usize, best: usize) -> Vec<usize> {
-        let mut all: Vec<usize> =
-            self.open_of(family).filter(|setting| self.is_cheaper(*setting, Some(best))).collect();
+        let mut all = self.open_of(family);
+        all.retain(|setting| self.is_cheaper(*setting, Some(best)));
         all.sort_by(|one, other| self.by_price(*one, *other));
         all
     }
@@ -363,8 +361,7 @@ impl<'a, 'b> Search<'a, 'b> {
         };
         let mut all: Vec<usize> = (0..self.seen.len()).filter(is_open).filter(is_next).collect();
         all.sort_by(|one, other| self.by_price(*one, *other));
-        all.truncate(BATCH);
-        all
+        all.into_iter().take(BATCH).collect()
     }
 
     /// Plays settings to their end, or until they are lost beside the best or the bound.
@@ -383,8 +380,12 @@ impl<'a, 'b> Search<'a, 'b> {
         let shots: Vec<Shot> = settings.iter().map(|at| Shot { setting: *at, seed: 0 }).collect();
         let played = self.shots.play(&shots, until)?;
         let clearly = matches!(until, Until::Lost { clearly: true, .. });
+        let is_news = played.iter().any(Played::is_whole);
         for (setting, played) in settings.iter().zip(played) {
             self.learn(*setting, played, clearly)?;
+        }
+        if is_news && !self.question.exhaustive {
+            self.estimate()?;
         }
         let decided = self.seen.iter().filter(|seen| seen.standing != Standing::Open).count();
         let best = self.best().map(|best| (best, self.seen[best].price));
@@ -461,13 +462,13 @@ impl<'a, 'b> Search<'a, 'b> {
 
     /// Settings that were presumed to miss, cheaper than the best, nearest first.
     fn near_below(&self, best: usize) -> Vec<usize> {
-        let is_presumed = |at: &usize| matches!(self.seen[*at].standing, Standing::Presumed(_));
-        let mut near: Vec<usize> = (0..self.seen.len())
-            .filter(is_presumed)
-            .filter(|setting| self.is_cheaper(*setting, Some(best)))
-            .collect();
+        let is_near = |at: &usize| {
+            let is_presumed = matches!(self.seen[*at].standing, Standing::Presumed(_));
+            is_presumed && self.is_cheaper(*at, Some(best))
+        };
+        let mut near: Vec<usize> = (0..self.seen.len()).filter(is_near).collect();
         near.sort_by(|one, other| self.by_price(*other, *one));
-        near.truncate(CHECKED);
+        near.truncate(CHECKED[0]);
         near
     }
 
