@@ -168,23 +168,9 @@ pub fn answer<'a>(
     let seen = std::mem::take(&mut search.seen);
     let broken = broken(question, &seen);
     let line = |at: usize| line(question, at, &seen[at]);
-    let played: Vec<usize> = (0..seen.len()).filter(|at| seen[*at].played.is_some()).collect();
     let whole = |at: &usize| seen[*at].is_whole();
-    let lines: Vec<Line> = played.iter().copied().filter(whole).map(line).collect();
-    let grid = (seen.len() - bad.len()) as u64 * question.load.requests;
-    let count = |is: fn(&Seen) -> bool| seen.iter().filter(|seen| is(seen)).count();
-    let effort = Effort {
-        settings: seen.len() - bad.len(),
-        played: played.len(),
-        lost: count(|seen| seen.standing == Standing::Missed && !seen.is_whole()),
-        predicted: count(|seen| seen.standing == Standing::Predicted),
-        presumed: count(|seen| matches!(seen.standing, Standing::Presumed(_))),
-        undecided,
-        runs: shots.runs,
-        requests: shots.requests,
-        grid_requests: grid,
-        percent_of_grid: 100.0 * shots.requests as f64 / grid.max(1) as f64,
-    };
+    let lines: Vec<Line> = (0..seen.len()).filter(whole).map(line).collect();
+    let effort = effort(question, &seen, &shots, undecided);
     let mut remarks = question.remarks.clone();
     remarks.extend(shots.remark());
     remarks.extend(left_out(question, invalid));
@@ -221,6 +207,25 @@ pub fn answer<'a>(
         effort,
         remarks,
     })
+}
+
+/// Work that the answer took.
+fn effort(question: &Question, seen: &[Seen], shots: &Shots<'_>, undecided: usize) -> Effort {
+    let count = |is: fn(&Seen) -> bool| seen.iter().filter(|seen| is(seen)).count();
+    let settings = count(|seen| seen.standing != Standing::Invalid);
+    let grid = settings as u64 * question.load.requests;
+    Effort {
+        settings,
+        played: count(|seen| seen.played.is_some()),
+        lost: count(|seen| seen.standing == Standing::Missed && !seen.is_whole()),
+        predicted: count(|seen| seen.standing == Standing::Predicted),
+        presumed: count(|seen| matches!(seen.standing, Standing::Presumed(_))),
+        undecided,
+        runs: shots.runs,
+        requests: shots.requests,
+        grid_requests: grid,
+        percent_of_grid: 100.0 * shots.requests as f64 / grid.max(1) as f64,
+    }
 }
 
 fn drive(question: &Question) -> String {

@@ -1,6 +1,6 @@
 //! The search: which setting is the cheapest that keeps the goals, with few requests.
 //!
-//! What makes it short:
+//! Few requests do, for three reasons.
 //!
 //! - The beginning of a run tells what a setting writes beside a drive whose GC costs nothing, so
 //!   its price is known, but for a little, before the rest is played; and it tells how far from the
@@ -448,7 +448,7 @@ impl<'a, 'b> Search<'a, 'b> {
             (all.sum::<f64>() + seen.judged[goal].used) / (SEEDS + 1) as f64
         };
         if (0..goals.len()).any(|goal| mean(goal) > 1.0) {
-            // What is no farther from the goal would fare no better.
+            // Settings that use up as much of the goal would fare no better.
             self.too_near = self.too_near.min(worst(&seen.judged));
             for seen in &mut self.seen {
                 if seen.standing == Standing::Met && worst(&seen.judged) >= self.too_near {

@@ -19,8 +19,10 @@ const LONG: f64 = 12.0;
 const SHARE_MIN: f64 = 0.10;
 const LIFT_MIN: f64 = 3.0;
 
-/// A cause of fewer requests is no cause.
+/// A cause of fewer requests is no cause, nor is one of fewer slow requests: some way to split an
+/// array always has a few chance ones in one member.
 const EXPOSED_MIN: usize = 20;
+const SLOW_MIN: usize = 20;
 
 /// From this many medians on a request is slow.
 const SLOW: f64 = 5.0;
@@ -247,7 +249,9 @@ impl Table {
             of.fold((0.0, 0usize), |(sum, count), (_, excess)| (sum + excess, count + 1))
         };
         let ((inside, count), (outside, others)) = (sum(true), sum(false));
-        if count < EXPOSED_MIN || others < EXPOSED_MIN || self.total <= 0.0 {
+        let slow =
+            marked.iter().zip(&self.excess).filter(|(mark, us)| **mark && **us > 0.0).count();
+        if count.min(others) < EXPOSED_MIN || slow < SLOW_MIN {
             return Exposed { share: 0.0, lift: 0.0 };
         }
         let (mean, base) = (inside / count as f64, outside / others as f64);

@@ -95,7 +95,7 @@ fn a_planted_cause_is_ranked_first_in_eighteen_of_twenty_traces() {
 
 #[test]
 fn a_healthy_device_has_nothing_to_find() {
-    for seed in 700..710 {
+    for seed in 900..910 {
         let findings = find(&trace(Planted::Nothing, seed));
         assert!(findings.causes.is_empty(), "seed {seed}: {:?}", findings.causes);
         assert!(findings.episodes.is_empty(), "seed {seed}: {:?}", findings.episodes);

@@ -149,7 +149,7 @@ impl Drop for Written {
 fn why_names_what_held_up_the_slowest_writes_of_a_trace() {
     let steady = Written::new("steady", (20_000, 2000.0), None);
     let calm = Written::new("calm", (6000, 300.0), None);
-    let slow = Written::new("slow", (3000, 20.0), None);
+    let slow = Written::new("slow", (20_000, 20.0), None);
     let flushed = Written::new("flushed", (20_000, 2000.0), Some(64));
     let space = "waiting for a free block";
     let cases: [(&Written, &str, &[&str], &[&str]); 4] = [
