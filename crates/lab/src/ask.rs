@@ -93,8 +93,8 @@ pub fn trace_spec(overrides: Vec<Override>) -> Result<TraceSpec, ConfigError> {
     spec.ok_or_else(|| ConfigError::new("no trace is named"))
 }
 
-/// What is assumed of a trace that does not say in which unit its times are: the finest in which it
-/// has an ordinary rate.
+/// The unit that is assumed of a trace that does not say in which its times are: the finest in
+/// which it has an ordinary rate.
 #[derive(Clone, Debug)]
 pub struct Assumed {
     /// The unit.
