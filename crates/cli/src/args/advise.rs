@@ -50,7 +50,7 @@ pub struct AdviseArgs {
     /// folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Play every setting to its end: the grid that the search saves, and what it is measured by
+    /// Run every setting to its end: the grid that the search saves, and what it is measured by
     #[arg(long)]
     pub exhaustive: bool,
     /// One JSON document on stdout

@@ -250,7 +250,7 @@ fn impossible(question: &Question, bounds: &[Bound], possible: bool, undecided: 
     if possible && undecided > 0 {
         return format!(
             "nothing that was tried keeps the goals, and {undecided} settings are undecided: \
-             --exhaustive plays them all"
+             --exhaustive runs them all"
         );
     }
     if possible {

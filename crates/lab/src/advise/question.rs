@@ -234,7 +234,7 @@ fn only_job(scenario: &Scenario) -> Result<&JobSpec, ConfigError> {
 fn refuse_several_drives(scenario: &Scenario, job: &JobSpec) -> Result<(), ConfigError> {
     if job.trace.as_ref().is_some_and(|trace| trace.layout == Layout::Separate) {
         return Err(ConfigError::new(
-            "advise plays one drive or one array, and layout = \"separate\" gives each device of \
+            "advise runs one drive or one array, and layout = \"separate\" gives each device of \
              the trace a drive of its own: choose one (--devices), or --layout concat",
         ));
     }

@@ -266,7 +266,7 @@ fn tail(answer: &Answer) -> String {
         let _ = writeln!(
             text,
             "{} settings that may be cheaper are NOT decided, as the search ends at 5 % of the \
-             grid; --exhaustive plays all",
+             grid; --exhaustive runs all",
             effort.undecided
         );
     }
