@@ -242,7 +242,7 @@ impl fmt::Display for Said<'_> {
             TraceError::NoRequests { file, format, held } => {
                 write!(f, "{file}: read as {}, the trace holds no request: {held}", format.name())
             }
-            error @ TraceError::TimeUnit { .. } => time_unit(f, error),
+            TraceError::TimeUnit { file, why, candidates: all, .. } => time_unit(f, file, why, all),
             TraceError::LbaUnit { file, why, candidates } => lba_unit(f, file, why, candidates),
             TraceError::UnitIsStated { file, format, option } => write!(
                 f,
@@ -289,8 +289,7 @@ fn unknown_format(f: &mut fmt::Formatter<'_>, file: &str, text: &str) -> fmt::Re
     )
 }
 
-fn time_unit(f: &mut fmt::Formatter<'_>, error: &TraceError) -> fmt::Result {
-    let TraceError::TimeUnit { file, why, candidates, .. } = error else { return Ok(()) };
+fn time_unit(f: &mut fmt::Formatter<'_>, file: &str, why: &str, candidates: &str) -> fmt::Result {
     write!(
         f,
         "{file}: the format does not say in which unit its times are. {why}. \

@@ -12,8 +12,8 @@ use std::fmt::Debug;
 
 /// A rule of the program's own for when GC runs begin ([`GcSpec::onset`]).
 pub trait Onset: Debug + Send + Sync {
-    /// Free map units of the pool below which its next GC run is due. It is at least one above the
-    /// hard mark, whatever the answer, and at most the pool.
+    /// Free map units of the pool below which its next GC run is due. It is at most the pool, and
+    /// at least one above the hard mark, whatever the answer.
     fn next(&mut self, pool: &PoolSeen) -> u32;
 
     /// Another one in the same state: drives are copied.
@@ -79,6 +79,6 @@ impl Brought {
         let Self { units, soft, victim, .. } = *self;
         let free = state.free_units;
         let seen = PoolSeen { pool, units, free, soft, hard, victim, valid, programmed };
-        state.soft_units = self.rule.next(&seen).clamp(hard + 1, units);
+        state.soft_units = self.rule.next(&seen).min(units).max(hard + 1);
     }
 }
