@@ -1,6 +1,7 @@
 //! Errors of the library as exceptions of `manx.errors`, with file, line, key and what is allowed.
 
 use manx_core::config::ConfigError;
+use manx_lab::registry::GetError;
 use manx_lab::run::RunError;
 use manx_lab::sweep::SweepError;
 use pyo3::prelude::*;
@@ -29,6 +30,16 @@ impl From<RunError> for Trouble {
             RunError::Config(error) => Self::Input(error),
             RunError::Write(why) => Self::Work(why),
             error => Self::Wrong(error.to_string()),
+        }
+    }
+}
+
+impl From<GetError> for Trouble {
+    fn from(error: GetError) -> Self {
+        match error {
+            GetError::Input(why) => Self::Wrong(why),
+            GetError::Work(why) => Self::Work(why),
+            GetError::Stopped => Self::Work("nothing was kept".to_string()),
         }
     }
 }

@@ -67,6 +67,8 @@ fn _manx(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(trace::trace_about, module)?,
         wrap_pyfunction!(trace::trace_requests, module)?,
         wrap_pyfunction!(trace::trace_formats, module)?,
+        wrap_pyfunction!(trace::trace_registry, module)?,
+        wrap_pyfunction!(trace::trace_file, module)?,
     ] {
         module.add_function(function)?;
     }

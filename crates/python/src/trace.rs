@@ -8,10 +8,12 @@ use manx_core::config::Override;
 use manx_core::units::SECTOR;
 use manx_lab::ask::{trace_overrides, trace_spec};
 use manx_lab::open::opener;
+use manx_lab::registry::{GetError, Registry, folder};
 use manx_lab::trace_info::{to_json, trace_info};
 use manx_trace::format::FORMATS;
 use manx_trace::{TraceSpec, survey_each};
 use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -106,4 +108,42 @@ impl Rows {
 #[pyfunction]
 pub fn trace_formats() -> Vec<(String, String)> {
     FORMATS.iter().map(|format| (format.name.to_string(), format.title.to_string())).collect()
+}
+
+fn registry(path: Option<&Path>) -> Result<Registry, GetError> {
+    path.map_or_else(|| Ok(Registry::shipped()), Registry::read)
+}
+
+/// The registry of public traces as JSON; `path`: another one.
+#[pyfunction]
+#[pyo3(signature = (path=None))]
+pub fn trace_registry(path: Option<PathBuf>) -> PyResult<String> {
+    let listed = registry(path.as_deref()).map_err(Trouble::from)?;
+    serde_json::to_string(&listed).map_err(|error| Trouble::Work(error.to_string()).into())
+}
+
+/// The whole, verified file of the trace `name`, in the folder `cache`, else the user's.
+/// `download(url, path)` brings what is not there.
+#[pyfunction]
+#[pyo3(signature = (name, path, cache, download))]
+pub fn trace_file(
+    name: &str,
+    path: Option<PathBuf>,
+    cache: Option<PathBuf>,
+    download: &Bound<'_, PyAny>,
+) -> PyResult<PathBuf> {
+    let registry = registry(path.as_deref()).map_err(Trouble::from)?;
+    let entry = registry.named(name).map_err(Trouble::from)?;
+    let folder = cache.or_else(folder).ok_or_else(|| {
+        Trouble::Wrong("no folder to keep it in: set MANX_CACHE, or give cache=".to_string())
+    })?;
+    let mut raised = None;
+    let file = entry.get(name, &folder, &mut |url, to| {
+        let told = download.call1((url, to));
+        told.map(drop).map_err(|error| {
+            raised = Some(error);
+            GetError::Stopped
+        })
+    });
+    file.map_err(|error| raised.take().unwrap_or_else(|| Trouble::from(error).into()))
 }

@@ -1,30 +1,24 @@
 """Block traces: what is in them, and public ones by name.
 
 A trace by name is downloaded by the machine that asks for it, once, into the user's cache, and is
-verified by its SHA-256 before it is used. One small sample is inside the package: ``pgbench``.
+verified by its SHA-256 before it is used. One small sample is inside the library: ``pgbench``.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
-import tempfile
-import urllib.error
-import urllib.parse
 import urllib.request
-from collections.abc import Mapping
 from pathlib import Path as _Path
 from typing import Any
 
 from . import _manx, _options
-from .errors import InputError, RunError
+from .errors import RunError
 from .results import Fields
 
 __all__ = ["Trace"]
 
-_DATA = _Path(__file__).parent / "data"
 #: Bytes that are read at once.
 _CHUNK = 1 << 20
 
@@ -77,13 +71,9 @@ class Trace:
         Raises :class:`InputError` where there is no such name; :class:`RunError` where it cannot be
         downloaded, or is not what the registry says: nothing is kept then.
         """
-        listed = _registry(registry)
-        if name not in listed:
-            near = _options.nearest(str(name), listed)
-            raise InputError(f"no trace is called {name!r}; there are {', '.join(listed)}{near}")
-        entry = listed[name]
-        folder = _Path(_options.path(cache, "cache")) if cache is not None else _folder()
-        file = _fetched(name, entry, folder)
+        of, kept = _named(registry, "registry"), _named(cache, "cache")
+        file = _manx.trace_file(str(name), of, kept, _download)
+        entry = _registry(registry)[name]
         trace = cls.open(file, **{**entry.get("read", {}), **reading})
         trace.about = {key: entry.get(key) for key in ("title", "source", "licence", "cite")}
         return trace
@@ -111,75 +101,18 @@ class Trace:
 
 
 def _registry(path: _options.Path | None) -> dict[str, dict[str, Any]]:
-    file = _DATA / "traces.json" if path is None else _Path(_options.path(path, "registry"))
+    listed: dict[str, dict[str, Any]] = json.loads(_manx.trace_registry(_named(path, "registry")))
+    return listed
+
+
+def _named(path: _options.Path | None, what: str) -> _Path | None:
+    return None if path is None else _Path(_options.path(path, what))
+
+
+def _download(url: str, to: _Path) -> None:
+    """Brings the bytes of an address into a file, by Python's own means."""
     try:
-        listed = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: this is no registry of traces: {error}",
-                         file=str(file)) from None
-    needed = ("title", "source", "licence", "url", "bytes", "sha256")
-    if not isinstance(listed, Mapping):
-        raise InputError(f"{file}: this is no registry of traces: a table of names is needed",
-                         file=str(file))
-    for name, entry in listed.items():
-        for key in needed:
-            if not isinstance(entry, Mapping) or key not in entry:
-                raise InputError(f"{file}: {name}: {key} is missing", file=str(file), key=key)
-    return dict(listed)
-
-
-def _folder() -> _Path:
-    for name, below in (("MANX_CACHE", "traces"), ("XDG_CACHE_HOME", "manx/traces")):
-        if os.environ.get(name):
-            return _Path(os.environ[name]) / below
-    return _Path.home() / ".cache" / "manx" / "traces"
-
-
-def _fetched(name: str, entry: Mapping[str, Any], folder: _Path) -> _Path:
-    """The file of an entry, whole and verified."""
-    url, sha256 = str(entry["url"]), str(entry["sha256"])
-    if url.startswith("package:"):
-        file = _DATA / url.removeprefix("package:")
-        _verified(name, file, sha256)
-        return file
-    ending = "".join(_Path(urllib.parse.urlparse(url).path).suffixes[-2:])
-    kept = folder / f"{sha256[:16]}-{name}{ending}"
-    if kept.is_file():
-        try:
-            _verified(name, kept, sha256)
-            return kept
-        except RunError:
-            # A damaged file is fetched again.
-            kept.unlink()
-    if urllib.parse.urlparse(url).scheme not in ("http", "https", "file"):
-        raise InputError(f"{name}: {url}: http, https or file is needed; for another scheme "
-                         "download it and use Trace.open")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor, part = tempfile.mkstemp(dir=folder, prefix=f"{name}.", suffix=".part")
+        with urllib.request.urlopen(url, timeout=60) as of, open(to, "wb") as file:
+            shutil.copyfileobj(of, file, _CHUNK)
     except OSError as error:
-        raise RunError(f"{folder}: cannot keep a trace here: {error}") from None
-    try:
-        with os.fdopen(descriptor, "wb") as to, urllib.request.urlopen(url, timeout=60) as of:
-            shutil.copyfileobj(of, to, _CHUNK)
-        _verified(name, _Path(part), sha256)
-        os.replace(part, kept)
-    except (OSError, urllib.error.URLError) as error:
-        raise RunError(f"{name}: cannot download {url}: {error}") from None
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
-    return kept
-
-
-def _verified(name: str, file: _Path, sha256: str) -> None:
-    digest = hashlib.sha256()
-    try:
-        with open(file, "rb") as of:
-            while chunk := of.read(_CHUNK):
-                digest.update(chunk)
-    except OSError as error:
-        raise RunError(f"{name}: {file}: cannot read it: {error}") from None
-    if digest.hexdigest() != sha256:
-        raise RunError(f"{name}: {file.name} is not what the registry says: SHA-256 "
-                       f"{digest.hexdigest()}, expected {sha256}; nothing was kept")
+        raise RunError(f"cannot get {url}: {error}") from None

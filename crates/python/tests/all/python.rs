@@ -29,16 +29,12 @@ fn laid_out() -> Option<(PathBuf, PathBuf)> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("python");
     let package = folder.join("manx");
     let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(package.join("data")).unwrap();
+    std::fs::create_dir_all(&package).unwrap();
     let module = deps.join("lib_manx.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/manx");
-    for (from, to) in
-        [(source.clone(), package.clone()), (source.join("data"), package.join("data"))]
-    {
-        for file in std::fs::read_dir(from).unwrap().map(|file| file.unwrap().path()) {
-            if file.is_file() {
-                std::fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
-            }
+    for file in std::fs::read_dir(source).unwrap().map(|file| file.unwrap().path()) {
+        if file.is_file() {
+            std::fs::copy(&file, package.join(file.file_name().unwrap())).unwrap();
         }
     }
     std::fs::copy(&module, package.join("_manx.abi3.so"))

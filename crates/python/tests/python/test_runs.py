@@ -169,7 +169,7 @@ def test_traces_are_opened_by_path_and_by_name(tmp_path: Path) -> None:
     (tmp_path / "copy.csv.zst").unlink()
     again = manx.Trace.get("mine", registry=registry, cache=tmp_path / "kept")
     assert again.path == fetched.path
-    with pytest.raises(manx.RunError, match="cannot download"):
+    with pytest.raises(manx.RunError, match="cannot get"):
         manx.Trace.get("bad", registry=registry, cache=tmp_path / "kept")
     (tmp_path / "copy.csv.zst").write_bytes(data)
     with pytest.raises(manx.RunError, match="is not what the registry says"):
