@@ -14,8 +14,8 @@
 //!   setting is played that has most of both and is still cheaper than the best. The presumed ones
 //!   nearest below the answer, and its neighbours, are played all the same.
 //!
-//! At 5 % of the grid it ends, and says how many cheaper settings are undecided. Batches have a
-//! fixed size, so that the answer does not depend on how many threads play them.
+//! It ends before 5 % of the grid is passed, and says how many cheaper settings are undecided.
+//! Batches have a fixed size, so that the answer does not depend on how many threads play them.
 
 use super::families::Families;
 use super::goal::{Judged, Measure};
@@ -46,9 +46,9 @@ const DOUBTFUL: [f64; 2] = [1.0, 3.0];
 /// Less than this beyond a goal is a near miss (ratio).
 const NEAR: f64 = 2.0;
 
-/// Requests of the search over those of the grid, from which on nothing cheaper is looked for and
-/// nothing costlier is shown (ratios); and whole runs below which it always goes on.
-const SPENT: [f64; 2] = [0.037, 0.046];
+/// Requests of the search over those of the grid at most (ratio), and whole runs that it always
+/// may take. What is played next counts as whole runs, so that the last batch does not pass it.
+const BUDGET: f64 = 0.05;
 const RUNS_MIN: f64 = 14.0;
 
 /// A search under way.
@@ -127,7 +127,7 @@ impl<'a, 'b> Search<'a, 'b> {
             self.descend()?;
             let Some(best) = self.best() else { return self.nothing() };
             let neighbours = self.neighbours(best);
-            if !neighbours.is_empty() && !self.is_spent(SPENT[1]) {
+            if !neighbours.is_empty() && self.affords(neighbours.len() + SEEDS as usize) {
                 self.play_beside(&neighbours, false)?;
                 continue;
             }
@@ -137,7 +137,7 @@ impl<'a, 'b> Search<'a, 'b> {
                 continue;
             }
             let near = self.near_below(best);
-            if near.is_empty() || checks == CHECKED[1] || self.is_spent(SPENT[1]) {
+            if near.is_empty() || checks == CHECKED[1] || !self.affords(near.len()) {
                 self.costlier(best)?;
                 return Ok(Some(best));
             }
@@ -227,11 +227,11 @@ impl<'a, 'b> Search<'a, 'b> {
         Ok(())
     }
 
-    /// So much of the grid was played that the search is at its end.
-    fn is_spent(&self, share: f64) -> bool {
+    /// So many more runs, all of them to their end, are within the budget.
+    fn affords(&self, more: usize) -> bool {
         let runs = self.seen.iter().filter(|seen| seen.standing != Standing::Invalid).count();
-        let most = (share * runs as f64).max(RUNS_MIN);
-        self.shots.requests as f64 > most * self.question.load.requests as f64
+        let most = (BUDGET * runs as f64).max(RUNS_MIN) - more as f64;
+        self.shots.requests as f64 <= most * self.question.load.requests as f64
     }
 
     /// Settings that may be cheaper than the answer and were not decided.
@@ -291,8 +291,9 @@ impl<'a, 'b> Search<'a, 'b> {
         loop {
             let best = self.best();
             let next = self.next(best);
-            let share = if best.is_some() { SPENT[0] } else { SPENT[1] };
-            if next.is_empty() || self.is_spent(share) {
+            // Once one keeps the goals, its neighbours are to be played, too.
+            let kept = if best.is_some() { BATCH } else { 0 };
+            if next.is_empty() || !self.affords(next.len() + kept) {
                 return Ok(());
             }
             self.play_beside(&next, best.is_some())?;
@@ -475,9 +476,6 @@ impl<'a, 'b> Search<'a, 'b> {
     /// Runs what more money buys: the next step up of the same family, and the best of the family
     /// that looks best.
     fn costlier(&mut self, best: usize) -> Result<(), Stop> {
-        if self.is_spent(SPENT[1]) {
-            return Ok(());
-        }
         let is_open = |at: &usize| {
             self.seen[*at].standing == Standing::Open && !self.is_cheaper(*at, Some(best))
         };
@@ -490,6 +488,9 @@ impl<'a, 'b> Search<'a, 'b> {
         let heads = self.families.order.iter().filter_map(|at| self.families.head(*at));
         let head = heads.filter(is_open).find(|head| Some(*head) != next);
         let steps: Vec<usize> = next.into_iter().chain(head).collect();
+        if !self.affords(steps.len()) {
+            return Ok(());
+        }
         self.play_beside(&steps, false)
     }
 }
