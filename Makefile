@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-faults test-soak linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-faults test-mutants test-soak linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-linux    everything that manx linux promises, with that guest (some minutes)"
 	@echo "make test-linux-long    power cuts under file systems and PostgreSQL, databases on drives and arrays (half an hour; CUTS=300)"
 	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
+	@echo "make test-mutants    mutants of the collector's mechanisms, and which unit tests kill them (half an hour)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
@@ -22,7 +23,7 @@ help:
 
 test: deps
 	$(CARGO) fmt --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --profile ci --workspace --all-targets -- -D warnings
 	CARGO="$(CARGO)" .ci/tests
 	$(MAKE) --no-print-directory fuzz-minute
 
@@ -44,6 +45,10 @@ test-soak: deps
 # The lab tested by faults: .ci/faults/list.toml into a copy of the tree, one build, the claims of the experiments.
 test-faults:
 	CARGO="$(CARGO)" .ci/faults/campaign $(if $(RECORD),--record)
+
+# The unit tests of the model tested by mutants: .ci/faults/mutants.toml, one build, each mutant until a test fails.
+test-mutants:
+	CARGO="$(CARGO)" .ci/faults/campaign --mutants
 
 # User Mode Linux from Debian's source, into the cache; what is there already is not built again.
 linux: deps-linux

@@ -42,11 +42,8 @@ fn every_verdict_is_as_recorded_in_small_and_a_mechanism_broken_on_purpose_chang
     let out = folder("lab-all");
     let out = out.to_str().unwrap();
     let run = |more: &[&str]| {
-        let mut args = [
-            &["lab", "run", "all", "--quick", "--check", "--json", "--no-cache", "--out", out],
-            more,
-        ]
-        .concat();
+        let mut args =
+            [&["lab", "run", "all", "--quick", "--check", "--json", "--out", out], more].concat();
         // Half of the runs are in no claim; `make test-long` plays them too.
         if std::env::var_os("MANX_LONG").is_none() {
             args.push("--claims-only");
@@ -74,7 +71,7 @@ fn every_verdict_is_as_recorded_in_small_and_a_mechanism_broken_on_purpose_chang
         ("dtrs-poisson:gc.mode=controller", "gc-modes/dtrs-blocked-model"),
     ] {
         let experiment = expected.split('/').next().unwrap();
-        let args = ["--quick", "--check", "--json", "--out", out, "--no-cache", "--set", set];
+        let args = ["--quick", "--check", "--json", "--out", out, "--set", set];
         let (code, document, said) = outcome(&[&["lab", "run", experiment], &args[..]].concat());
         assert_eq!((code, changed(&document)), (Some(1), vec![expected.to_string()]), "{set}");
         assert_eq!(document["what_if"][0], set);
@@ -89,7 +86,13 @@ fn every_verdict_is_as_recorded_in_small_and_a_mechanism_broken_on_purpose_chang
 
 /// Exit code, document and stderr.
 fn outcome(args: &[&str]) -> (Option<i32>, Value, String) {
-    let output = manx(args);
+    // Preconditioned states of this run's own: many experiments begin with the same ones.
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-all").join("cache");
+    let output = Command::new(env!("CARGO_BIN_EXE_manx"))
+        .args(args)
+        .env("MANX_CACHE", cache)
+        .output()
+        .unwrap();
     let document =
         serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     (output.status.code(), document, stderr(&output))

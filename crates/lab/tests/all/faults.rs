@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 const CASES: usize = 37;
 const FOUND: usize = 33;
 
+/// Mutants of the mechanisms of garbage collection that the unit tests have to kill (issue 21).
+const MUTANTS: usize = 40;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -19,32 +22,38 @@ fn read(file: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn faults() -> Vec<toml::Table> {
-    let list: toml::Table = read(".ci/faults/list.toml").parse().unwrap();
+fn faults(file: &str) -> Vec<toml::Table> {
+    let list: toml::Table = read(file).parse().unwrap();
     list["faults"].as_array().unwrap().iter().map(|one| one.as_table().unwrap().clone()).collect()
+}
+
+/// Asserts that each fault of a list has one place in the source, which it changes.
+fn check_places(list: &str, faults: &[toml::Table]) {
+    let names: BTreeSet<&str> =
+        faults.iter().map(|fault| fault["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), faults.len(), "{list}: a name is one fault's");
+    for fault in faults {
+        let name = &fault["name"];
+        assert!(fault["what"].as_str().is_some_and(|what| !what.is_empty()), "{name}");
+        if let Some(with) = fault.get("with") {
+            assert!(names.contains(with.as_str().unwrap()), "{name}");
+            continue;
+        }
+        let (file, find) = (fault["file"].as_str().unwrap(), fault["find"].as_str().unwrap());
+        let places = read(file).matches(find).count();
+        assert_eq!(places, 1, "{name}: `find` stands once in {file}: mend {list}");
+        let put = fault["put"].as_str().unwrap();
+        assert!(put.contains("HERE") || put.contains("OR("), "{name} changes something");
+    }
 }
 
 #[test]
 fn every_planted_fault_has_its_place_in_the_source() {
-    let faults = faults();
-    let names: BTreeSet<&str> =
-        faults.iter().map(|fault| fault["name"].as_str().unwrap()).collect();
-    assert_eq!(names.len(), faults.len(), "a name is one fault's");
+    let faults = faults(".ci/faults/list.toml");
+    check_places("list.toml", &faults);
     let (mut cases, experiments) = (0, experiment_names().collect::<BTreeSet<_>>());
     for fault in &faults {
         let name = &fault["name"];
-        assert!(fault["what"].as_str().is_some_and(|what| !what.is_empty()), "{name}");
-        match fault.get("with") {
-            Some(with) => assert!(names.contains(with.as_str().unwrap()), "{name}"),
-            None => {
-                let (file, find) =
-                    (fault["file"].as_str().unwrap(), fault["find"].as_str().unwrap());
-                let places = read(file).matches(find).count();
-                assert_eq!(places, 1, "{name}: `find` stands once in {file}: mend list.toml");
-                let put = fault["put"].as_str().unwrap();
-                assert!(put.contains("HERE") || put.contains("OR("), "{name} changes something");
-            }
-        }
         for (audited, asked) in fault["cases"].as_table().unwrap() {
             cases += 1;
             // The audit's `ttflash-cdf` is `ttflash-profiles` now.
@@ -56,10 +65,20 @@ fn every_planted_fault_has_its_place_in_the_source() {
 }
 
 #[test]
+fn every_mutant_has_its_place_in_the_source() {
+    let mutants = faults(".ci/faults/mutants.toml");
+    check_places("mutants.toml", &mutants);
+    assert!(mutants.len() >= MUTANTS);
+    for survivor in mutants.iter().filter_map(|mutant| mutant.get("survives")) {
+        assert!(survivor.as_str().is_some_and(|why| !why.is_empty()), "a survivor says why");
+    }
+}
+
+#[test]
 fn the_claims_that_found_a_fault_are_still_there_and_find_as_many_as_was_asked() {
     let text = read(".ci/faults/found.csv");
     let rows: Vec<Vec<&str>> = text.lines().skip(1).map(|row| row.split(',').collect()).collect();
-    let listed: BTreeSet<(String, String)> = faults()
+    let listed: BTreeSet<(String, String)> = faults(".ci/faults/list.toml")
         .iter()
         .flat_map(|fault| {
             let name = fault["name"].as_str().unwrap().to_string();
