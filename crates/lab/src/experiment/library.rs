@@ -47,10 +47,12 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("ioda-width", include_str!("../../../../experiments/ioda-width.toml")),
     ("ioda-inside", include_str!("../../../../experiments/ioda-inside.toml")),
     ("ioda-brt", include_str!("../../../../experiments/ioda-brt.toml")),
+    ("ioda-threshold", include_str!("../../../../experiments/ioda-threshold.toml")),
     ("ioda-slowest", include_str!("../../../../experiments/ioda-slowest.toml")),
     ("ioda-op", include_str!("../../../../experiments/ioda-op.toml")),
     ("ioda-needed", include_str!("../../../../experiments/ioda-needed.toml")),
     ("ioda-degraded", include_str!("../../../../experiments/ioda-degraded.toml")),
+    ("own-strategy", include_str!("../../../../experiments/own-strategy.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.

@@ -13,3 +13,16 @@ impl Strategy for Proactive {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::strategy::direct::Direct;
+    use crate::units::{Instant, Member};
+
+    #[test]
+    fn the_whole_stripe_is_asked_at_once_and_nobody_is_avoided() {
+        assert!(Proactive.asks_all() && !Direct.asks_all());
+        assert_eq!(Proactive.avoids(Instant::START, Member(1)), None);
+    }
+}

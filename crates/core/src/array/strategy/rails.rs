@@ -33,3 +33,26 @@ impl Strategy for Rails {
         Windows::Scheduled(schedule(&self.spec, member))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_written_in_its_turn_alone_and_not_read_then() {
+        let window = Duration::from_ms(10);
+        let rails = Rails::new(&ArraySpec { members: 4, window, ..ArraySpec::default() });
+        for slot in 0..12 {
+            let begin = Instant::START + window * slot;
+            let now = begin + Duration::from_ms(4);
+            for member in 0..4 {
+                let ahead = (u64::from(member) + 4 - slot % 4) % 4;
+                let at = rails.writes_at(now, Member(member));
+                let left = (ahead == 0).then(|| Duration::from_ms(6));
+                assert_eq!(rails.avoids(now, Member(member)), left, "member {member}, {slot}");
+                let turn = if ahead == 0 { now } else { begin + window * ahead };
+                assert_eq!(at, turn, "member {member}, window {slot}");
+            }
+        }
+    }
+}
