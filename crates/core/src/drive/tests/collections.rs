@@ -8,7 +8,7 @@ use super::{
 use crate::drive::{DriveSpec, EraseSpec};
 use crate::ftl::{GcMode, GcSpec, GcWhen};
 use crate::sim::Rng;
-use crate::units::{Duration, Instant, Pool};
+use crate::units::{Die, Duration, Instant, Lpn, Pool};
 
 const NS: Duration = Duration::from_ns(1);
 const PAGES: u32 = 256;
@@ -311,6 +311,58 @@ fn a_background_collection_waits_for_silence_and_a_foreground_one_does_not() {
         };
         assert_eq!(bench.end_of(second), expected, "{when:?}, hard {hard}");
     }
+}
+
+/// While chip 0 holds the channel, two more of its chips come to want a collection.
+#[test]
+fn pools_that_wait_for_a_channel_collect_in_the_order_in_which_they_asked() {
+    let (valid, chips) = (7, [0, OTHER_CHIP, 2 * OTHER_CHIP]);
+    let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc(GcMode::Base), |map| {
+        let again = || (valid..PAGES).chain(PAGES..PAGES + valid);
+        for page in (0..PAGES).chain(again()) {
+            chips
+                .iter()
+                .for_each(|chip| write_before_the_run(map, page * LANES as u32 + *chip as u32));
+        }
+    });
+    let times = bench.times();
+    chips.iter().for_each(|chip| _ = bench.write(start(), 600 * LANES + chip));
+    let pools = chips.map(|chip| {
+        let ftl = bench.drive.ftl();
+        ftl.pool_of(ftl.striped_lane(Lpn(chip as u32)))
+    });
+    let copy = copy_of_a_page(times, false) * u64::from(valid);
+    let mut at = start() + times.page_program() + copy_of_a_page(times, false);
+    for turn in 0..3 {
+        bench.advance_to(at);
+        for (order, pool) in pools.iter().enumerate() {
+            let copies =
+                bench.drive.ftl().lanes_of(*pool).any(|lane| bench.drive.ftl().is_copying(lane));
+            assert_eq!(copies, order == turn, "turn {turn}: the pool that asked as number {order}");
+        }
+        // Its successor waits for the command of the erase on the channel.
+        at += copy + times.erase_command;
+    }
+}
+
+/// While a channel drains, the forecast is the whole copy, and the release the drain before it.
+#[test]
+fn a_domain_that_drains_is_foreseen_with_the_copy_that_it_has_not_begun() {
+    let valid = 7;
+    let foreground = GcSpec { when: GcWhen::Foreground, ..gc(GcMode::Base) };
+    let mut bench = about_to_collect(valid, foreground);
+    let (times, read) = (bench.times(), bench.times().page_read());
+    let begins = start() + times.page_program();
+    bench.write(start(), 600 * LANES);
+    let first_at = begins - Duration::from_us(1);
+    bench.read(first_at, OTHER_CHIP);
+    let now = begins + Duration::from_us(1);
+    bench.advance_to(now);
+    let copy = copy_of_a_page(times, false) * u64::from(valid);
+    let drive = &bench.drive;
+    assert_eq!(drive.gc_remaining(now, Die(2)), copy);
+    let page = drive.ftl().mapping().physical(Lpn(2 * OTHER_CHIP as u32));
+    assert_eq!(now + drive.gc_release(now, page), first_at + read + copy);
 }
 
 #[test]
