@@ -274,6 +274,21 @@ fn at_the_hard_mark_a_preemptive_collection_goes_first() {
     assert_eq!(bench.drive.counters().forced_collections, 1);
 }
 
+/// `gc.reads_first`: reads go between its operations there, too, and programs do not.
+#[test]
+fn at_the_hard_mark_reads_may_go_first_and_writes_may_not() {
+    let valid = 12;
+    let urgent = GcSpec { hard: mark(FREE).into(), reads_first: true, ..gc(GcMode::Preemptive) };
+    let (mut bench, begins) = collecting(valid, urgent, &EraseSpec::default());
+    let times = bench.times();
+    let erased =
+        begins + copy_of_a_page(times, false) * valid.into() + times.erase_command + times.erase;
+    let wait = bench.latency_of_read(begins + NS, SAME_CHIP) - times.page_read();
+    assert!(wait <= times.page_program(), "a read waits for one operation: {wait}");
+    let write = bench.write(begins + NS, 601 * LANES);
+    assert_eq!(bench.end_of(write), erased + times.page_program());
+}
+
 /// A read of the same channel is under way when the space runs short. In the background the
 /// collection waits for a moment without host operations and lets another read in; in the
 /// foreground it only lets the first one bring out its data.
