@@ -2,10 +2,10 @@
 //! at chosen instants.
 
 use super::{
-    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start, ttflash, write_before_the_run,
+    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, Times, start, ttflash, write_before_the_run,
     write_through,
 };
-use crate::drive::{DriveSpec, EraseSpec};
+use crate::drive::{DriveSpec, EraseSpec, Op};
 use crate::ftl::{GcMode, GcSpec, GcWhen};
 use crate::sim::Rng;
 use crate::units::{Die, Duration, Instant, Lpn, Pool};
@@ -204,6 +204,7 @@ fn a_channel_preemptive_collection_yields_to_a_read_unless_a_write_waits_on_the_
         times.page_read().max(times.page_program()).max(times.erase_command + times.erase);
     let copy = copy_of_a_page(times, false);
     let mut rng = Rng::stream(1, "instants");
+    let mut longest_behind = Duration::ZERO;
     for _ in 0..200 {
         let at = begins + NS + Duration::from_ns(rng.below((copy * u64::from(valid)).as_ns()));
         let wait = bench.latency_of_read(at, SAME_CHIP) - times.page_read();
@@ -216,7 +217,12 @@ fn a_channel_preemptive_collection_yields_to_a_read_unless_a_write_waits_on_the_
         let behind = writes.latency_of_read(at + NS, SAME_CHIP) - times.page_read();
         let left = times.program.min((begins + copy * u64::from(valid)).since(at + NS));
         assert!(behind + longest >= left, "{behind} at {at:?}: the GC run goes on for {left}");
+        if at + copy * 2 < begins + copy * u64::from(valid) {
+            longest_behind = longest_behind.max(behind);
+        }
     }
+    // Amid the copies: more than the operation under way, of which a program is the longest.
+    assert!(longest_behind > times.page_program() + times.page_read(), "{longest_behind}");
     let mut bench = bench;
     bench.run();
     assert_eq!(bench.drive.counters().forced_collections, 0);
@@ -326,6 +332,32 @@ fn a_background_collection_waits_for_silence_and_a_foreground_one_does_not() {
         };
         assert_eq!(bench.end_of(second), expected, "{when:?}, hard {hard}");
     }
+}
+
+/// Two GC runs, the longer of which comes first: trims leave the second victim few pages.
+#[test]
+fn the_longest_copy_of_a_victim_is_kept() {
+    let (first, second) = (12, 5);
+    let mut bench = about_to_collect(first, gc(GcMode::Base));
+    bench.write(start(), 600 * LANES);
+    bench.run();
+    let mut at = bench.done.last().expect("it was written").at;
+    let mut next = || {
+        at += Duration::from_ms(20);
+        at
+    };
+    for page in u64::from(first + second)..u64::from(first + PAGES) {
+        bench.submit(next(), Op::Trim, page * LANES * u64::from(PAGE), PAGE, false);
+    }
+    let mut page = 300;
+    while bench.drive.counters().collections < 2 {
+        bench.write(next(), page * LANES);
+        page += 1;
+    }
+    bench.run();
+    let counters = bench.drive.counters();
+    assert_eq!((counters.collections, counters.copied_units), (2, u64::from(first + second)));
+    assert_eq!(counters.copying_max, copy_of_a_page(bench.times(), false) * u64::from(first));
 }
 
 /// While chip 0 holds the channel, two more of its chips come to want a collection.

@@ -208,3 +208,27 @@ fn a_collection_pauses_at_the_end_of_its_window_and_keeps_nobody() {
     assert_eq!(bench.drive.next_event_at(), Instant::NEVER, "nothing waits: there is no timer");
     assert!(bench.drive.flash().busy().0 > Duration::ZERO && begins > start());
 }
+
+/// Reads that suspend the erase push its end past the window: the contract is broken, and told.
+#[test]
+fn an_erase_that_reads_push_past_its_window_is_an_overrun() {
+    for reads in [0_u64, 10] {
+        let erase = EraseSpec { mode: EraseMode::Es, ..EraseSpec::default() };
+        let (mut bench, begins) = collecting(1, gc(GcMode::Base), &erase);
+        let times = bench.times();
+        let copy = times.command * 2 + times.read + times.program + times.transfer * 2;
+        let erases = begins + copy + times.erase_command;
+        let length = copy + times.erase_command + times.erase + Duration::from_us(100);
+        let guard = Duration::ZERO;
+        let schedule = WindowSchedule { members: 4, index: 0, length, cycle_start: begins, guard };
+        bench.drive.set_windows(begins + NS, Windows::Scheduled(schedule));
+        for number in 0..reads {
+            bench.read(erases + Duration::from_us(150) * (number + 1), SAME_CHIP);
+        }
+        bench.run();
+        let counted = bench.drive.counters().predictable;
+        assert_eq!(bench.drive.counters().erases, 1);
+        assert_eq!((counted.violations, counted.overruns), (0, u64::from(reads > 0)), "{reads}");
+        assert_eq!(bench.drive.violations(), u64::from(reads > 0));
+    }
+}
