@@ -138,6 +138,7 @@ fn compare_with(mut whole: Drive, seed: u64) -> u32 {
         }
     }
     assert_eq!(advance(&mut whole, Instant::NEVER), advance(&mut parted, Instant::NEVER));
+    assert_eq!(whole.flash.busy(), parted.flash.busy(), "dies and channels, once all is over");
     assert!(whole.counters() == parted.counters() && whole.ftl.mapping() == parted.ftl.mapping());
     whole.ftl.check_laws();
     assert!(seen > 1_000 && clones > 50, "{seen} looks met a whole copy, {clones} were parted");
