@@ -6,7 +6,7 @@
 //! completed, or, where the host sets their rate (open loop), their mean latency, which is what can
 //! change then; reads where nothing was written.
 
-use manx_core::stats::{RunResult, SliceTimes};
+use manx_core::stats::{PtsReport, RunResult, SliceTimes};
 
 /// Rounds of the window.
 pub const WINDOW: usize = 5;
@@ -17,6 +17,8 @@ pub const ROUNDS_MAX: usize = 25;
 /// Spread, and excursion of the fitted line, over the mean (percent).
 const RANGE_PERCENT: f64 = 20.0;
 const SLOPE_PERCENT: f64 = 10.0;
+
+const NOTHING: &str = "nothing was counted";
 
 /// The judgement of five rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,46 +59,66 @@ impl Window {
     }
 }
 
-/// A run by the specification, in a line.
-pub fn line(result: &RunResult, open_loop: bool) -> String {
-    let policy = &result.policy;
+/// Judges a run by the specification.
+pub fn judge(result: &RunResult, open_loop: bool) -> PtsReport {
     let Some(over) = &result.over_time else {
-        return format!("PTS {policy}: nothing was counted");
+        return PtsReport { text: NOTHING.to_string(), ..PtsReport::default() };
     };
     let (times, kind) = match over.write.count.iter().any(|count| *count > 0) {
-        true => (&over.write, "writes"),
-        false => (&over.read, "reads"),
+        true => (&over.write, "write"),
+        false => (&over.read, "read"),
     };
-    let (rounds, what) = match open_loop {
-        true => (latencies(times), "mean latency"),
-        false => (counts(times), "rate"),
+    let (rounds, tracked) = match open_loop {
+        true => (latencies(times), format!("{kind}_mean")),
+        false => (counts(times), format!("{kind}_rate")),
     };
-    if rounds.len() < WINDOW {
-        return format!(
-            "PTS {policy}: {} rounds are no window of {WINDOW}: a longer run",
-            rounds.len()
-        );
-    }
     let windows: Vec<Option<Window>> = rounds.windows(WINDOW).map(Window::of).collect();
     let steady = |window: &Option<Window>| window.is_some_and(|window| window.is_steady());
-    let first = windows.iter().position(steady);
-    let Some(last) = windows.last().copied().flatten() else {
-        return format!("PTS {policy}: nothing was counted in the last {WINDOW} rounds");
-    };
-    let told = format!(
-        "{what} of {kind}, rounds {} to {}: range {:.1} % (at most {RANGE_PERCENT}), slope \
-         {:+.1} % (at most {SLOPE_PERCENT})",
-        rounds.len() + 1 - WINDOW,
-        rounds.len(),
-        last.range_percent,
-        last.slope_percent
-    );
-    match (last.is_steady(), first) {
-        (true, Some(first)) => {
-            format!("PTS {policy}: steady (first from round {} on): {told}", first + 1)
+    let last = windows.last().copied().flatten();
+    let text = match last {
+        None if rounds.len() < WINDOW => {
+            format!("{} rounds are no window of {WINDOW}: a longer run", rounds.len())
         }
-        _ => format!("PTS {policy}: NOT steady: {told}"),
+        None => format!("nothing was counted in the last {WINDOW} rounds"),
+        Some(_) => String::new(),
+    };
+    let mut report = PtsReport {
+        tracked,
+        mean: last.map(|window| window.mean),
+        range_percent: last.map(|window| window.range_percent),
+        slope_percent: last.map(|window| window.slope_percent),
+        steady: steady(&last),
+        first_steady_round: windows.iter().position(steady).map(|at| at as u64 + 1),
+        rounds,
+        text,
+    };
+    if let Some(window) = last {
+        report.text = in_words(&report, &window, kind);
     }
+    report
+}
+
+/// "steady (first from round 3 on): rate of writes, rounds 21 to 25: range 3.1 % ..".
+fn in_words(report: &PtsReport, window: &Window, kind: &str) -> String {
+    let of = if report.tracked.ends_with("_mean") { "mean latency" } else { "rate" };
+    let rounds = report.rounds.len();
+    let verdict = match report.first_steady_round.filter(|_| report.steady) {
+        Some(first) => format!("steady (first from round {first} on)"),
+        None => "NOT steady".to_string(),
+    };
+    format!(
+        "{verdict}: {of} of {kind}s, rounds {} to {rounds}: range {:.1} % (at most \
+         {RANGE_PERCENT}), slope {:+.1} % (at most {SLOPE_PERCENT})",
+        rounds + 1 - WINDOW,
+        window.range_percent,
+        window.slope_percent
+    )
+}
+
+/// The judgement in a line, under the policy's name.
+pub fn line(result: &RunResult) -> Option<String> {
+    let report = result.pts.as_ref()?;
+    Some(format!("PTS {}: {}", result.policy, report.text))
 }
 
 /// Slices in as many equal rounds as there may be; what is over at the end is left out.
@@ -164,19 +186,27 @@ mod tests {
     fn a_drive_that_is_not_steady_is_told_so() {
         // The last slice is cut short, and counts for nothing.
         let falling: Vec<u64> = (0..25).map(|n| 1000 - 30 * n).chain([1]).collect();
-        let line_of = |counts: &[u64]| line(&result(counts, &vec![10.0; counts.len()]), false);
-        let told = line_of(&falling);
-        assert!(
-            told.starts_with("PTS base: NOT steady: rate of writes, rounds 21 to 25"),
-            "{told}"
-        );
+        let told = |counts: &[u64]| judge(&result(counts, &vec![10.0; counts.len()]), false);
+        let report = told(&falling);
+        let text = &report.text;
+        assert!(text.starts_with("NOT steady: rate of writes, rounds 21 to 25"), "{text}");
+        // 400, 370, 340, 310, 280: mean 340, range 120, and the line falls by as much.
+        let percent = 100.0 * 120.0 / 340.0;
+        assert_eq!((report.mean, report.range_percent), (Some(340.0), Some(percent)));
+        assert!((report.slope_percent.unwrap() + percent).abs() < 1e-9 && !report.steady);
+        assert_eq!((report.rounds.len(), report.tracked.as_str()), (25, "write_rate"));
         let settles: Vec<u64> =
             (0..60).map(|n| if n < 20 { 1000 - 20 * n } else { 600 + n % 2 }).chain([1]).collect();
-        let told = line_of(&settles);
-        assert!(told.starts_with("PTS base: steady (first from round "), "{told}");
-        assert!(line_of(&[5, 5, 5]).contains("2 rounds are no window"));
-        let open = line(&result(&[100; 26], &[10.0; 26]), true);
-        assert!(open.contains("steady") && open.contains("mean latency of writes"), "{open}");
-        assert!(line(&RunResult::default(), false).contains("nothing was counted"));
+        let report = told(&settles);
+        assert!(
+            report.steady && report.text.starts_with("steady (first from round "),
+            "{report:?}"
+        );
+        assert!(told(&[5, 5, 5]).text.contains("2 rounds are no window"));
+        let open = judge(&result(&[100; 26], &[10.0; 26]), true);
+        assert!(open.steady && open.text.contains("mean latency of writes"), "{open:?}");
+        let nothing = judge(&RunResult::default(), false);
+        assert!(!nothing.steady && nothing.text.contains("nothing was counted"));
+        assert_eq!(line(&RunResult::default()), None, "it was not asked for");
     }
 }

@@ -114,10 +114,15 @@ impl<'a> Ended<'a> {
     /// One more.
     fn add(&self, number: usize, finished: &Finished) {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs[number] = Some(finished.clone());
+        let mut finished = finished.clone();
+        if self.request.pts {
+            let scenario = &self.request.runs[number].1;
+            finished.result.pts = Some(pts::judge(&finished.result, is_open(scenario)));
+        }
+        let outcome = finished.result.outcome;
+        runs[number] = Some(finished);
         // The last one is saved with all of them, and so is what a signal ended.
-        let is_last =
-            runs.iter().all(Option::is_some) || finished.result.outcome == Outcome::Partial;
+        let is_last = runs.iter().all(Option::is_some) || outcome == Outcome::Partial;
         let Some(folder) = self.request.out.as_ref().filter(|_| !is_last) else { return };
         let (ended, finished) = with_results(&self.request.runs, &runs);
         let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
@@ -211,9 +216,8 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], request: &RunRequest, look:
     }
     let acts = set.runs.iter().filter_map(|run| Some((run, run.act.as_ref()?)));
     acts.for_each(|(run, act)| text += &lines(&act_lines(&run.policy, act), 4));
-    if request.pts {
-        text += &steady_by_pts(set, runs);
-    }
+    let steady = set.runs.iter().filter_map(pts::line);
+    steady.for_each(|line| text += &lines(&line, 4));
     for (number, warning) in warnings(&set.runs).iter().enumerate() {
         let space = if number == 0 { "\n" } else { "" };
         let _ = write!(text, "{space}{}", lines(&format!("warning: {warning}"), 2));
@@ -221,17 +225,9 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], request: &RunRequest, look:
     text
 }
 
-/// Whether each drive was steady as SNIA's PTS judges.
-fn steady_by_pts(set: &RunSet, runs: &[(String, Scenario)]) -> String {
-    let is_open = |scenario: &Scenario| {
-        scenario.workload.jobs.iter().any(|job| job.arrival != Arrival::Closed)
-    };
-    let lines = set
-        .runs
-        .iter()
-        .zip(runs)
-        .map(|(run, (_, scenario))| format!("    {}\n", pts::line(run, is_open(scenario))));
-    lines.collect()
+/// The host sets the rate, and the drive the latency.
+fn is_open(scenario: &Scenario) -> bool {
+    scenario.workload.jobs.iter().any(|job| job.arrival != Arrival::Closed)
 }
 
 /// Whether a drive passes as ACT judges it, and why not.

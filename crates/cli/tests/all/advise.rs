@@ -179,6 +179,25 @@ fn a_sheet_shows_its_formula_and_a_run_beside_it() {
 #[test]
 fn a_drive_that_is_not_steady_is_told_so() {
     let empty = ["run", "quick", "--pts", "-q", "--set", "workload.requests=20000"];
-    let told = stdout(&manx(&empty));
-    assert!(told.contains("PTS as-written: "), "{told}");
+    let output = manx(&[&empty[..], &["--json"]].concat());
+    let report = &json(&output)["runs"][0]["pts"];
+    let text = report["text"].as_str().unwrap();
+    assert!(stderr(&output).contains(&format!("PTS as-written: {text}")), "{}", stderr(&output));
+    // By hand from the rounds that it gives.
+    let rounds = report["rounds"].as_array().unwrap().iter();
+    let rounds: Vec<f64> = rounds.map(|round| round.as_f64().unwrap()).collect();
+    let last = &rounds[rounds.len() - 5..];
+    let mean = last.iter().sum::<f64>() / 5.0;
+    let spread =
+        last.iter().fold(f64::MIN, |a, b| a.max(*b)) - last.iter().fold(f64::MAX, |a, b| a.min(*b));
+    let range = report["range_percent"].as_f64().unwrap();
+    assert!((range - 100.0 * spread / mean).abs() < 1e-6, "{report}");
+    // Of x = -2 .. 2 the squares are 10.
+    let slope: f64 =
+        last.iter().zip([-2.0, -1.0, 0.0, 1.0, 2.0]).map(|(y, x)| x * y).sum::<f64>() / 10.0;
+    let rise = report["slope_percent"].as_f64().unwrap();
+    assert!((rise - 100.0 * 4.0 * slope / mean).abs() < 1e-6, "{report}");
+    assert_eq!(report["steady"], range <= 20.0 && rise.abs() <= 10.0, "{report}");
+    let plain = manx(&[&empty[..2], &["-q", "--json", "--set", "workload.requests=2000"]].concat());
+    assert_eq!(json(&plain)["runs"][0]["pts"], Value::Null, "nobody asked");
 }

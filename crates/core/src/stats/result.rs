@@ -7,8 +7,9 @@
 
 use super::{
     ActReport, ArrayCounters, AttributionReport, BufferCounters, CountSummary, FaultCounters,
-    LatencySummary, LogReport, MapReport, OverTimeReport, PaceReport, PowerLossReport, RainReport,
-    RetryReport, RotationReport, ScrubReport, StateReport, StressReport, TraceReport, ratio,
+    LatencySummary, LogReport, MapReport, OverTimeReport, PaceReport, PowerLossReport, PtsReport,
+    RainReport, RetryReport, RotationReport, ScrubReport, StateReport, StressReport, TraceReport,
+    ratio,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,9 @@ pub struct RunResult {
     /// The state that the drive began in, and whether what was measured was steady.
     #[serde(default)]
     pub state: StateReport,
+    /// Whether the drive was steady as SNIA's PTS judges; absent unless it was asked for (`--pts`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pts: Option<PtsReport>,
     /// Garbage collection.
     pub gc: GcReport,
     /// The flash.

@@ -164,6 +164,7 @@ impl RunTotals {
             state: self
                 .state
                 .report(flash.pages_programmed, counters.erases + counters.free_erases),
+            pts: None,
             gc,
             read,
             write,

@@ -197,6 +197,9 @@ pub(super) fn state(set: &RunSet) -> String {
     for line in state::lines(set, false) {
         let _ = writeln!(html, "<p class=\"facts\">{}</p>", escape(&line));
     }
+    for line in set.runs.iter().filter_map(manx_lab::pts::line) {
+        let _ = writeln!(html, "<p class=\"facts\">{}</p>", escape(&line));
+    }
     html
 }
 
