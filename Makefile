@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-faults test-mutants test-soak linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-faults test-mutants test-soak test-advise linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
 	@echo "make test-mutants    mutants of the collector's mechanisms, and which unit tests kill them (half an hour)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
+	@echo "make test-advise    manx advise beside the whole grid on nine loads (an hour; MANX_TRACES=DIR, docs/advise.md)"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
 	@echo "make wheel   the Python package in target/wheels, tried with every Python that is there"
@@ -41,6 +42,11 @@ test-guest: deps-guest
 test-soak: deps
 	$(CARGO) build --release -p manx-ssd
 	crates/cli/tests/soak/run $(or $(SECONDS),1200)
+
+# The recommendation of manx advise beside every setting of the question, on real traces and synthetic loads.
+test-advise:
+	$(CARGO) build --release -p manx-ssd
+	crates/cli/tests/advise/grid
 
 # The lab tested by faults: .ci/faults/list.toml into a copy of the tree, one build, the claims of the experiments.
 test-faults:

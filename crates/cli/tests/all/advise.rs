@@ -201,3 +201,42 @@ fn a_drive_that_is_not_steady_is_told_so() {
     let plain = manx(&[&empty[..2], &["-q", "--json", "--set", "workload.requests=2000"]].concat());
     assert_eq!(json(&plain)["runs"][0]["pts"], Value::Null, "nobody asked");
 }
+
+#[test]
+fn a_small_question_is_the_whole_grid_and_says_so() {
+    let sets = ["--set", "workload.requests=20000", "--set", "gc.hard=0.02", "-q"];
+    let ask = |slo, more: &[&str]| {
+        manx(&[&["advise", "quick", "--slo", slo][..], &SMALL, &sets, more].concat())
+    };
+    let document = json(&ask("read.p99 < 20ms", &["--json"]));
+    assert_eq!(
+        (&document["exact"], &document["effort"]["percent_of_grid"]),
+        (&true.into(), &100.0.into())
+    );
+    assert!(stdout(&ask("read.p99 < 20ms", &[])).contains("the answer is exact"));
+    // Another array, or other hardware, is no matter of this drive's bound.
+    let other = ["--over", "drive.link=unlimited,100MB/s", "--json"];
+    let document = json(&ask("read.p99 < 1us", &other));
+    let why = document["impossible"].as_str().unwrap();
+    assert!(
+        why.contains("which is no bound of drive.link") && !why.contains("no policy can"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_drive_whose_merges_cost_nothing_is_a_bound_of_every_log_block_ftl() {
+    let policies = "nogc,bast,fast,faster,superblock,last";
+    let load = ["--set", "workload.requests=6000", "--set", "workload.rate=50"];
+    let runs = ["compare", "quick", "--policies", policies, "--json", "-q"];
+    let document = json(&manx(&[&runs[..], &load].concat()));
+    let runs = document["runs"].as_array().unwrap();
+    for run in &runs[1..] {
+        for (kind, level) in
+            [("read", "p50_us"), ("read", "p99_us"), ("read", "max_us"), ("write", "p99_us")]
+        {
+            let of = |run: &Value| run[kind][level].as_f64().unwrap();
+            assert!(of(&runs[0]) <= of(run), "{} {kind}.{level}", run["policy"]);
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! The answer: one recommendation with its margin, the front, what the next steps cost, what broke
 //! the others, and the command that plays each line.
 
-use super::bounds::{self, Bound, bounds};
+use super::bounds::{self, Bound};
 use super::causes::{self, Share};
 use super::cost::Cost;
-use super::goal::{Goal, Judged};
+use super::goal::{Goal, Judged, unread};
 use super::question::{Load, Minimise, Question, shell};
 use super::search::Search;
 use super::seen::{Seen, Standing, worst};
@@ -60,6 +60,9 @@ pub struct Line {
     pub margin_percent: Vec<Option<f64>>,
     /// It keeps all goals.
     pub meets: bool,
+    /// Reads that ended with an error, as their page could not be read: a percentile counts them as
+    /// slower than any limit (requests).
+    pub unread: u64,
     /// How much of the goal that is nearest is used up (ratio).
     pub used: f64,
     /// Results of further seeds, where an interval reached to both sides of a goal.
@@ -119,7 +122,9 @@ pub struct Answer {
     pub minimise: Minimise,
     /// Why nothing can keep the goals; absent where something does.
     pub impossible: Option<String>,
-    /// Drives that nobody can buy.
+    /// Every setting was played to its end, so none of the question is better with this seed.
+    pub exact: bool,
+    /// Drives that nobody can buy; none where few settings were all played and one keeps the goals.
     pub bounds: Vec<Bound>,
     /// The cheapest setting that keeps the goals.
     pub recommendation: Option<Line>,
@@ -155,32 +160,15 @@ pub fn answer<'a>(
     tell: Tell<'_>,
 ) -> Result<Answer, Stop> {
     let bad: Vec<usize> = invalid.iter().map(|(setting, _)| *setting).collect();
-    let (bounds, first) = bounds(question, &mut shots)?;
-    // A scenario that `nogc` does not go with has no bounds.
-    let possible = bounds.is_empty()
-        || bounds.iter().take(2).any(|bound| bound.meets || straddles(question, bound));
-    let mut search = Search::new(question, &mut shots, &bad, tell)?;
-    let best = match possible || question.exhaustive {
-        true => search.run(first)?,
-        false => search.glance()?,
-    };
-    let undecided = if possible { search.undecided() } else { 0 };
-    let seen = std::mem::take(&mut search.seen);
+    let Found { seen, bounds, best, undecided, exact } = find(question, &mut shots, &bad, tell)?;
     let broken = broken(question, &seen);
     let line = |at: usize| line(question, at, &seen[at]);
     let whole = |at: &usize| seen[*at].is_whole();
     let lines: Vec<Line> = (0..seen.len()).filter(whole).map(line).collect();
     let effort = effort(question, &seen, &shots, undecided);
-    let mut remarks = question.remarks.clone();
-    remarks.extend(shots.remark());
-    remarks.extend(left_out(question, invalid));
-    if bounds.is_empty() {
-        remarks.push(
-            "no bound is known: nogc does not go with this scenario, so an answer of nothing does \
-             not say that nothing can keep the goals"
-                .to_string(),
-        );
-    }
+    let remarks = remarks(question, &shots, invalid, &seen, best);
+    let impossible =
+        best.is_none().then(|| Impossible { question, bounds: &bounds, undecided, exact });
     let axes = question.plan.axes().iter();
     let axes = axes.map(|axis| Setting { key: axis.key.clone(), value: axis.values.join(",") });
     let costs = question.costs.keys().map(|(key, unit, value)| CostKey {
@@ -194,7 +182,8 @@ pub fn answer<'a>(
         drive: drive(question),
         goals: question.goals.clone(),
         minimise: question.minimise,
-        impossible: best.is_none().then(|| impossible(question, &bounds, possible, undecided)),
+        impossible: impossible.map(|why| why.in_words()),
+        exact,
         recommendation: best.map(line),
         grid: if question.exhaustive { lines.clone() } else { Vec::new() },
         front: front(lines),
@@ -207,6 +196,74 @@ pub fn answer<'a>(
         effort,
         remarks,
     })
+}
+
+/// Knowledge that the answer is made of.
+struct Found {
+    seen: Vec<Seen>,
+    bounds: Vec<Bound>,
+    best: Option<usize>,
+    undecided: usize,
+    exact: bool,
+}
+
+/// Plays what the answer needs: of few settings all, and bounds only where none keeps the goals.
+fn find<'a>(
+    question: &'a Question,
+    shots: &mut Shots<'a>,
+    bad: &[usize],
+    tell: Tell<'_>,
+) -> Result<Found, Stop> {
+    let few = Search::new(question, shots, bad, tell)?.is_small() && !question.exhaustive;
+    let (mut bounds, mut first) = (Vec::new(), None);
+    if !few {
+        (bounds, first) = bounds::bounds(question, shots)?;
+    }
+    let exact = few || question.exhaustive;
+    let possible = is_possible(question, &bounds);
+    let mut search = Search::new(question, shots, bad, tell)?;
+    let best = match possible {
+        _ if exact => search.play_all()?,
+        true => search.run(first)?,
+        false => search.glance()?,
+    };
+    let undecided = if possible && !exact { search.undecided() } else { 0 };
+    let seen = std::mem::take(&mut search.seen);
+    if few && best.is_none() {
+        (bounds, _) = bounds::bounds(question, shots)?;
+    }
+    Ok(Found { seen, bounds, best, undecided, exact })
+}
+
+/// As far as bounds can tell: a scenario that `nogc` does not go with has none.
+fn is_possible(question: &Question, bounds: &[Bound]) -> bool {
+    let keeps = |bound: &Bound| bound.meets || straddles(question, bound);
+    bounds.is_empty()
+        || bounds.iter().filter(|bound| bound.holds).any(keeps)
+        || !bounds::unbounded(question).is_empty()
+}
+
+/// Remarks on the question, the runs, and on what a reader of the recommendation must know.
+fn remarks(
+    question: &Question,
+    shots: &Shots<'_>,
+    invalid: &[(usize, String)],
+    seen: &[Seen],
+    best: Option<usize>,
+) -> Vec<String> {
+    let mut remarks = question.remarks.clone();
+    remarks.extend(shots.remark());
+    remarks.extend(left_out(question, invalid));
+    let Some(result) = best.and_then(|best| seen[best].result()) else { return remarks };
+    let unread = unread(result);
+    if unread > 0 {
+        remarks.push(format!(
+            "{unread} reads of the recommended drive ended with an error, as their page could not \
+             be read: a percentile of reads counts them as slower than any limit"
+        ));
+    }
+    remarks.extend(result.warnings.iter().map(|text| format!("the recommended drive: {text}")));
+    remarks
 }
 
 /// Work that the answer took.
@@ -235,43 +292,71 @@ fn drive(question: &Question) -> String {
 }
 
 /// Why nothing keeps the goals.
-fn impossible(question: &Question, bounds: &[Bound], possible: bool, undecided: usize) -> String {
-    let missed = |bound: &Bound| {
-        let goals = question.goals.iter().zip(&bound.judged);
+struct Impossible<'a> {
+    question: &'a Question,
+    bounds: &'a [Bound],
+    undecided: usize,
+    exact: bool,
+}
+
+impl Impossible<'_> {
+    fn in_words(&self) -> String {
+        let Self { question, bounds, undecided, exact } = *self;
+        let all = if exact { ": every one was run to its end" } else { "" };
+        if bounds.is_empty() {
+            return format!(
+                "no setting of this question keeps the goals{all}; no bound is known, as nogc does \
+                 not go with this scenario, so other settings may"
+            );
+        }
+        if undecided > 0 {
+            return format!(
+                "nothing that was tried keeps the goals, and {undecided} settings are undecided: \
+                 --exhaustive runs them all"
+            );
+        }
+        let holding = bounds.iter().filter(|bound| bound.holds);
+        let keeps = |bound: &Bound| bound.meets || straddles(question, bound);
+        if holding.clone().any(keeps) {
+            return format!(
+                "no setting of this question keeps the goals{all}, though a drive whose GC costs \
+                 nothing would: other policies, more over-provisioning or other marks may (--over, \
+                 --policies)"
+            );
+        }
+        let unbounded = bounds::unbounded(question);
+        let Some(best) = holding.last().or(bounds.first()) else { return String::new() };
+        let set_by = match best.set_by.as_str() {
+            "" => String::new(),
+            text => format!(": {text}"),
+        };
+        let more = match bounds.iter().find(|bound| bound.meets) {
+            Some(bound) => format!(". What would keep them: GC at no cost, {}", bound.name),
+            None => String::new(),
+        };
+        let missed = self.missed(best);
+        if !unbounded.is_empty() {
+            return format!(
+                "no setting of this question keeps the goals{all}; with GC at no cost {missed}\
+                 {set_by}, which is no bound of {}{more}",
+                unbounded.join(", ")
+            );
+        }
+        let dies = bounds::dies(question);
+        format!(
+            "no policy can keep the goals on {dies} dies: with GC at no cost {missed}{set_by}{more}"
+        )
+    }
+
+    /// "read.p99 < 1ms is 2.56ms".
+    fn missed(&self, bound: &Bound) -> String {
+        let goals = self.question.goals.iter().zip(&bound.judged);
         let told = goals.filter(|(_, judged)| !judged.meets).map(|(goal, judged)| {
             let value = judged.value.map_or("not reported".to_string(), |value| goal.show(value));
             format!("{} is {value}", goal.text)
         });
         told.collect::<Vec<_>>().join(", ")
-    };
-    let Some(best) = bounds.get(1).or(bounds.first()) else {
-        return "no setting of this question keeps the goals".to_string();
-    };
-    if possible && undecided > 0 {
-        return format!(
-            "nothing that was tried keeps the goals, and {undecided} settings are undecided: \
-             --exhaustive runs them all"
-        );
     }
-    if possible {
-        return "no setting of this question keeps the goals, though a drive whose GC costs \
-                nothing would: other policies, more over-provisioning or other marks may (--over, \
-                --policies)"
-            .to_string();
-    }
-    let set_by = match best.set_by.as_str() {
-        "" => String::new(),
-        text => format!(": {text}"),
-    };
-    let more = match bounds.iter().find(|bound| bound.meets) {
-        Some(bound) => format!(". What would keep them: GC at no cost, {}", bound.name),
-        None => String::new(),
-    };
-    let dies = bounds::dies(question);
-    format!(
-        "no policy can keep the goals on {dies} dies: with GC at no cost {}{set_by}{more}",
-        missed(best)
-    )
 }
 
 /// How many points cannot be run, and why the first of them.
@@ -312,6 +397,7 @@ fn line(question: &Question, at: usize, seen: &Seen) -> Line {
         margin_percent: question.goals.iter().zip(&seen.judged).map(margin).collect(),
         judged: seen.judged.clone(),
         meets: seen.standing == Standing::Met,
+        unread: result.map_or(0, unread),
         used: worst(&seen.judged),
         seeds: seen.seeds.clone(),
     }

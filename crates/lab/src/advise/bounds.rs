@@ -33,6 +33,9 @@ pub struct Bound {
     pub judged: Vec<Judged>,
     /// It keeps all of them.
     pub meets: bool,
+    /// It has the dies and the buffers of the question: no setting is better, but for what
+    /// `unbounded` names.
+    pub holds: bool,
     /// Causes of the tail that is too long, the largest first; empty where it is not.
     pub causes: Vec<Share>,
     /// Cause of the bound, in a sentence; empty where it keeps the goals.
@@ -46,6 +49,30 @@ struct Kind {
     name: String,
     policy: &'static str,
     keys: Vec<(&'static str, String)>,
+    holds: bool,
+}
+
+/// Keys that change nothing for a drive whose GC costs nothing, or of which it has the most.
+const BOUNDED: [&str; 3] = ["device.op", "drive.buffer", "drive.power_loss_protection"];
+
+/// Of what the question has the bounds say nothing: policies that place pages, or read an array, in
+/// another way, and keys of other hardware.
+pub fn unbounded(question: &Question) -> Vec<String> {
+    let base = &question.base;
+    let elsewhere = |policy: &&String| {
+        question.plan.request().under(policy).is_ok_and(|scenario| {
+            scenario.ftl.allocation != base.ftl.allocation
+                || scenario.rain.width != base.rain.width
+                || scenario.array.strategy != base.array.strategy
+        })
+    };
+    let policies = question.plan.asked().policies.iter().filter(elsewhere).cloned();
+    let keys = question.plan.axes().iter().map(|axis| axis.key.clone());
+    let is_bounded = |key: &String| {
+        let starts = ["gc.", "erase."].iter().any(|start| key.starts_with(start));
+        starts || BOUNDED.contains(&key.as_str())
+    };
+    policies.chain(keys.filter(|key| !is_bounded(key))).collect()
 }
 
 /// The run of the first bound, and its scenario.
@@ -84,7 +111,11 @@ pub fn bounds(question: &Question, shots: &mut Shots<'_>) -> Result<(Vec<Bound>,
 fn kinds(question: &Question) -> Vec<Kind> {
     let most = |key: &str| {
         let axis = question.plan.axes().iter().find(|axis| axis.key == key)?;
-        axis.values.last().cloned()
+        let size = |text: &String| {
+            let bytes = text.parse::<Bytes>().map(|size| size.get() as f64);
+            text.parse().or(bytes).unwrap_or(0.0)
+        };
+        axis.values.iter().max_by(|one, other| size(one).total_cmp(&size(other))).cloned()
     };
     let base = &question.base.device.geometry;
     let mut keys = Vec::new();
@@ -97,16 +128,18 @@ fn kinds(question: &Question) -> Vec<Kind> {
     }
     with_buffer.push(("drive.buffer", ENOUGH.to_string()));
     let mut kinds = vec![
-        Kind { name: "GC at no cost".to_string(), policy: "nogc", keys: keys.clone() },
+        Kind { name: "GC at no cost".to_string(), policy: "nogc", keys: keys.clone(), holds: true },
         Kind {
             name: "GC at no cost, reads suspend programs".to_string(),
             policy: "nogc/limited-pes",
             keys,
+            holds: true,
         },
         Kind {
             name: format!("and a write buffer of {ENOUGH}"),
             policy: "nogc/limited-pes",
             keys: with_buffer.clone(),
+            holds: false,
         },
     ];
     for (times, words) in [(2, "twice"), (4, "four times")] {
@@ -118,7 +151,7 @@ fn kinds(question: &Question) -> Vec<Kind> {
         keys.push(("device.geometry.ways", (base.ways * times).to_string()));
         keys.push(("device.geometry.blocks", blocks.to_string()));
         let name = format!("and {words} the dies, {}", dies(question) * u64::from(times));
-        kinds.push(Kind { name, policy: "nogc/limited-pes", keys });
+        kinds.push(Kind { name, policy: "nogc/limited-pes", keys, holds: false });
     }
     kinds
 }
@@ -147,7 +180,8 @@ fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunRes
     });
     let policy = ["--policy".to_string(), kind.policy.to_string()];
     let words: Vec<String> = question.command.iter().cloned().chain(policy).chain(sets).collect();
-    Bound { name: kind.name.clone(), judged, meets, causes, set_by, command: words.join(" ") }
+    let (name, holds, command) = (kind.name.clone(), kind.holds, words.join(" "));
+    Bound { name, judged, meets, holds, causes, set_by, command }
 }
 
 /// The limit in a sentence: what the load asks for beside what the dies can do.

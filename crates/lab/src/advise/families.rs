@@ -123,6 +123,16 @@ impl Families {
         self.ranks[one].iter().zip(&self.ranks[other]).all(|(one, other)| one >= other)
     }
 
+    /// The write buffer of a setting (bytes); 0 where the question has one for all.
+    pub fn buffer(&self, setting: usize) -> f64 {
+        self.ranks[setting][1]
+    }
+
+    /// The largest write buffer of the question, likewise.
+    pub fn most_buffer(&self) -> f64 {
+        self.ranks.iter().map(|rank| rank[1]).fold(0.0, f64::max)
+    }
+
     /// Both have the same over-provisioning.
     pub fn is_level(&self, one: usize, other: usize) -> bool {
         self.ranks[one][0] == self.ranks[other][0]

@@ -219,6 +219,7 @@ impl Goal {
             Measure::Max => self.ceiling(summary.max_us),
             Measure::Percentile(level) => self.tail(summary, level),
         };
+        let judged = self.with_unread(judged, summary, unread(result));
         match result.outcome {
             // Writes that were refused are in no latency.
             _ if refused(result) > 0 => {
@@ -231,6 +232,18 @@ impl Goal {
                 Judged { meets: false, used: judged.used.max(100.0), ..judged }
             }
         }
+    }
+
+    /// A read that brought an error is in the latencies as if it had brought data: for a tail it
+    /// is slower than any limit. Of a mean and of a rate it is told beside the answer.
+    fn with_unread(&self, judged: Judged, summary: &LatencySummary, unread: u64) -> Judged {
+        let Some(allowed) = self.allowed().filter(|_| self.of == Of::Read && unread > 0) else {
+            return judged;
+        };
+        let share = unread as f64 / (summary.count as f64).max(1.0);
+        let more = if allowed > 0.0 { share / allowed } else { 100.0 };
+        let used = judged.used + more;
+        Judged { used, meets: judged.meets && used <= 1.0, ..judged }
     }
 
     fn ceiling(&self, value: Option<f64>) -> Judged {
@@ -252,6 +265,16 @@ impl Goal {
 fn refused(result: &RunResult) -> u64 {
     let of_drives = result.faults.map_or(0, |faults| faults.refused);
     of_drives + result.array.map_or(0, |array| array.refused_pages)
+}
+
+/// Reads of the host that ended with an error, of a drive alone: an array computes such pages from
+/// the rest of their rows, and counts none that it could not.
+pub fn unread(result: &RunResult) -> u64 {
+    let of = |retry: u64, scrub: u64| if result.array.is_some() { 0 } else { retry + scrub };
+    of(
+        result.retry.as_ref().map_or(0, |retry| retry.failed_reads),
+        result.scrub.as_ref().map_or(0, |scrub| scrub.failed_reads),
+    )
 }
 
 fn percentile(summary: &LatencySummary, level: usize) -> Percentile {
@@ -319,7 +342,7 @@ fn implied<'a>(one: &'a Goal, other: &'a Goal) -> Option<(&'a Goal, &'a Goal)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manx_core::stats::{FaultCounters, OpStats};
+    use manx_core::stats::{ArrayCounters, FaultCounters, OpStats, RetryReport};
 
     fn all(texts: &[&str]) -> Result<Vec<Goal>, String> {
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_string()).collect();
@@ -365,6 +388,24 @@ mod tests {
         }
         assert!(all(&["read.p99 < 1ms", "read.p99_9 < 2ms", "write.p99 < 5ms"]).is_ok());
         assert!(all(&["read.max < 1ms", "read.p99 < 1ms"]).is_err());
+    }
+
+    #[test]
+    fn a_read_without_its_data_is_slower_than_any_limit() {
+        let failed = |failed_reads| RunResult {
+            retry: Some(RetryReport { failed_reads, ..RetryReport::default() }),
+            ..reads(99_950, 50)
+        };
+        let judge =
+            |text: &str, failed_reads| Goal::parse(text).unwrap().judge(&failed(failed_reads));
+        // 100 of 100,000 may be slow, and 50 are.
+        assert!(judge("p99_9 < 2ms", 49).meets && !judge("p99_9 < 2ms", 51).meets);
+        assert!(judge("max < 9ms", 0).meets && !judge("max < 9ms", 1).meets);
+        // Of the mean they are told, not counted; writes have nothing to do with them.
+        assert!(judge("mean < 2ms", 51).meets);
+        assert_eq!(unread(&failed(51)), 51);
+        let array = Some(ArrayCounters::default());
+        assert_eq!(unread(&RunResult { array, ..failed(51) }), 0, "the drives', not the host's");
     }
 
     fn reads(fast: u64, slow: u64) -> RunResult {

@@ -7,7 +7,7 @@
 //!   goals it may be. The cheapest that looks well comes first, and after each that misses one
 //!   twice as far up. One that keeps the goals rules out all that cost more.
 //! - A run ends as soon as a goal is lost ([`crate::run::Limits`]): for certain, or by prediction
-//!   beside the bound or the best setting so far. Once one keeps the goals, a cheaper one must keep
+//!   beside the bound. Once one keeps the goals, a cheaper one must keep
 //!   them beyond the interval of a percentile, else it is given up too ([`Standing::Predicted`]).
 //! - Of a *family*, the settings that differ by over-provisioning and buffer alone, one that misses
 //!   says that those with less of both miss too ([`Standing::Presumed`]). So of each family one
@@ -17,15 +17,19 @@
 //! It ends before 5 % of the grid is passed, and says how many cheaper settings are undecided.
 //! Batches have a fixed size, so that the answer does not depend on how many threads play them.
 
+mod order;
+mod price;
+
 use super::families::Families;
 use super::goal::{Judged, Measure};
-use super::prices::{Guess, price};
+use super::prices::price;
 use super::question::Question;
 use super::seen::{Seen, Standing, worst};
 use super::shots::{Played, Shot, Shots, Stop, Until};
 use crate::campaign::Point;
 use crate::run::Ended;
 use manx_core::stats::RunResult;
+use std::collections::BTreeMap;
 
 /// Settings that are played together.
 const BATCH: usize = 4;
@@ -51,6 +55,28 @@ const NEAR: f64 = 2.0;
 const BUDGET: f64 = 0.05;
 const RUNS_MIN: f64 = 14.0;
 
+/// Figures of the beginning of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Beginning {
+    /// How much of a goal it used up (ratio).
+    used: f64,
+    /// Mean latencies of reads and writes (microseconds).
+    means_us: [Option<f64>; 2],
+    /// Pages programmed and read, blocks erased.
+    flash: [u64; 3],
+}
+
+impl Beginning {
+    fn of(used: f64, result: &RunResult) -> Self {
+        let flash = &result.flash;
+        Self {
+            used,
+            means_us: [result.read.mean_us, result.write.mean_us],
+            flash: [flash.pages_programmed, flash.pages_read, flash.erases],
+        }
+    }
+}
+
 /// A search under way.
 pub struct Search<'a, 'b> {
     question: &'a Question,
@@ -63,8 +89,8 @@ pub struct Search<'a, 'b> {
     bound: Option<(Played, Played)>,
     /// Of settings that further seeds decided against: how much of a goal they used up (ratio).
     too_near: f64,
-    /// Settings of which the beginning was played.
-    begun: Vec<usize>,
+    /// Settings of which the beginning was played, and what it came to.
+    begun: BTreeMap<usize, Beginning>,
     /// Runs that missed before any kept the goals, and the last of them.
     misses: u32,
     last: Option<usize>,
@@ -95,7 +121,7 @@ impl<'a, 'b> Search<'a, 'b> {
         }
         let families = Families::of(plan, invalid);
         let too_near = f64::INFINITY;
-        let begun = Vec::new();
+        let begun = BTreeMap::new();
         Ok(Self {
             question,
             shots,
@@ -126,8 +152,9 @@ impl<'a, 'b> Search<'a, 'b> {
         loop {
             self.descend()?;
             let Some(best) = self.best() else { return self.nothing() };
-            let neighbours = self.neighbours(best);
-            if !neighbours.is_empty() && self.affords(neighbours.len() + SEEDS as usize) {
+            let mut neighbours = self.neighbours(best);
+            neighbours.truncate(self.room().saturating_sub(SEEDS as usize));
+            if !neighbours.is_empty() {
                 self.play_beside(&neighbours, false)?;
                 continue;
             }
@@ -136,8 +163,9 @@ impl<'a, 'b> Search<'a, 'b> {
                 self.more_seeds(best)?;
                 continue;
             }
-            let near = self.near_below(best);
-            if near.is_empty() || checks == CHECKED[1] || !self.affords(near.len()) {
+            let mut near = self.near_below(best);
+            near.truncate(self.room());
+            if near.is_empty() || checks == CHECKED[1] {
                 self.costlier(best)?;
                 return Ok(Some(best));
             }
@@ -147,7 +175,7 @@ impl<'a, 'b> Search<'a, 'b> {
     }
 
     /// Plays every setting to its end, those together that begin in the same state.
-    fn play_all(&mut self) -> Result<Option<usize>, Stop> {
+    pub fn play_all(&mut self) -> Result<Option<usize>, Stop> {
         let plan = &self.question.plan;
         let is_open = |at: &usize| self.seen[*at].standing == Standing::Open;
         let mut all: Vec<usize> = (0..self.seen.len()).filter(is_open).collect();
@@ -156,6 +184,12 @@ impl<'a, 'b> Search<'a, 'b> {
             self.play_together(batch, Until::End)?;
         }
         Ok(self.best())
+    }
+
+    /// Settings that can be run are so few that all of them cost less than a search.
+    pub fn is_small(&self) -> bool {
+        let open = self.seen.iter().filter(|seen| seen.standing == Standing::Open).count();
+        open as f64 <= RUNS_MIN + SEEDS as f64
     }
 
     /// Nothing can keep the goals: only the beginning of the best of each family is played.
@@ -174,7 +208,11 @@ impl<'a, 'b> Search<'a, 'b> {
         firsts.sort_by_key(|setting| (plan.place(*setting).1, *setting));
         self.play_together(&firsts, Until::Segments(self.shots.probe()))?;
         self.estimate()?;
-        self.begun = firsts;
+        let begun = firsts.iter().filter_map(|at| {
+            let (judged, result) = (&self.seen[*at].judged, self.seen[*at].result()?);
+            Some((*at, Beginning::of(worst(judged), result)))
+        });
+        self.begun = begun.collect();
         let used = |family: usize| {
             let of = self.families.settings(family).iter().map(|at| &self.seen[*at]);
             let played = of.filter(|seen| seen.played.is_some());
@@ -185,53 +223,6 @@ impl<'a, 'b> Search<'a, 'b> {
         };
         self.families.order_by(&(0..self.families.count()).map(used).collect::<Vec<f64>>());
         Ok(())
-    }
-
-    /// Estimates the prices of all columns whose beginning was played. Where whole runs are known,
-    /// they tell the scale of copies, else the beginnings together.
-    fn estimate(&mut self) -> Result<(), Stop> {
-        let columns = self.families.columns();
-        let begun: Vec<(&Vec<usize>, &RunResult)> = columns
-            .iter()
-            .filter_map(|column| Some((column, self.seen[column[0]].result()?)))
-            .collect();
-        let bound = self.bound.as_ref();
-        let guess = bound.map(|(whole, first)| {
-            let (whole, first) = (&whole.result, &first.result);
-            let known = self.seen.iter().filter(|seen| seen.is_whole());
-            let known: Vec<&RunResult> = known.filter_map(Seen::result).collect();
-            match known.is_empty() {
-                true => {
-                    Guess::of(whole, first, &begun.iter().map(|(_, of)| *of).collect::<Vec<_>>())
-                }
-                false => Guess::of(whole, whole, &known),
-            }
-        });
-        let mut all = Vec::new();
-        for (column, begun) in begun {
-            // Without a bound the beginning stands for the whole.
-            let result = guess.as_ref().map_or_else(|| begun.clone(), |guess| guess.whole(begun));
-            for setting in column {
-                let (_, scenario) = self.question.plan.point(*setting)?;
-                let cost = self.question.costs.of(&scenario, Some(&result));
-                all.push((*setting, cost, price(self.question, &scenario, &cost, Some(&result))));
-            }
-        }
-        for (setting, cost, price) in all {
-            let seen = &mut self.seen[setting];
-            seen.estimate = price;
-            if !seen.is_whole() {
-                (seen.cost, seen.price) = (cost, price);
-            }
-        }
-        Ok(())
-    }
-
-    /// So many more runs, all of them to their end, are within the budget.
-    fn affords(&self, more: usize) -> bool {
-        let runs = self.seen.iter().filter(|seen| seen.standing != Standing::Invalid).count();
-        let most = (BUDGET * runs as f64).max(RUNS_MIN) - more as f64;
-        self.shots.requests as f64 <= most * self.question.load.requests as f64
     }
 
     /// Settings that may be cheaper than the answer and were not decided.
@@ -255,11 +246,6 @@ impl<'a, 'b> Search<'a, 'b> {
         Ok(self.best())
     }
 
-    fn open_of(&self, family: usize) -> Vec<usize> {
-        let is_open = |setting: &usize| self.seen[*setting].standing == Standing::Open;
-        self.families.settings(family).iter().copied().filter(is_open).collect()
-    }
-
     /// The cheapest that keeps the goals.
     pub fn best(&self) -> Option<usize> {
         let met = (0..self.seen.len()).filter(|at| self.seen[*at].standing == Standing::Met);
@@ -275,101 +261,24 @@ impl<'a, 'b> Search<'a, 'b> {
             .then(one.cmp(&other))
     }
 
-    /// It would be cheaper than the best. Estimates stand beside estimates: what the beginnings of
-    /// all runs have in common is in both.
-    fn is_cheaper(&self, setting: usize, best: Option<usize>) -> bool {
-        let Some(best) = best else { return true };
-        let (one, other) = (&self.seen[setting], &self.seen[best]);
-        if one.is_whole() {
-            return self.by_price(setting, best).is_lt();
-        }
-        one.estimate < other.estimate * (1.0 - SAME)
-    }
-
     /// Plays settings that may be cheaper than the best until there are none.
     fn descend(&mut self) -> Result<(), Stop> {
         loop {
             let best = self.best();
-            let next = self.next(best);
-            // Once one keeps the goals, its neighbours are to be played, too.
-            let kept = if best.is_some() { BATCH } else { 0 };
-            if next.is_empty() || !self.affords(next.len() + kept) {
+            let mut next = self.next(best);
+            next.truncate(self.room());
+            if next.is_empty() {
                 return Ok(());
             }
             self.play_beside(&next, best.is_some())?;
         }
     }
 
-    /// The settings that are played next.
-    fn next(&mut self, best: Option<usize>) -> Vec<usize> {
-        let Some(best) = best else { return self.first().into_iter().collect() };
-        let leading = self.families.family_of(best).map(|family| self.cheaper(family, best));
-        if let Some(middle) = leading.and_then(|leading| self.families.middle(&leading)) {
-            return vec![middle];
-        }
-        let most = |family: &usize| self.families.most(&self.cheaper(*family, best));
-        self.families.order.iter().filter_map(most).take(BATCH).collect()
-    }
-
-    /// Before anything keeps the goals: the cheapest of what looks best, after a near miss the next
-    /// of its family, after another one twice as far up; then what has most of everything.
-    fn first(&mut self) -> Option<usize> {
-        let is_open = |setting: &usize| self.seen[*setting].standing == Standing::Open;
-        let tier = |setting: usize| {
-            let used = worst(&self.seen[setting].judged);
-            DOUBTFUL.iter().filter(|limit| used > **limit).count()
-        };
-        let mut begun: Vec<usize> = self.begun.iter().copied().filter(is_open).collect();
-        begun.sort_by(|one, other| tier(*one).cmp(&tier(*other)).then(self.by_price(*one, *other)));
-        if begun.is_empty() {
-            let open = |family: &usize| self.families.most(&self.open_of(*family));
-            return self.families.order.iter().find_map(open);
-        }
-        let near = self.last.filter(|last| worst(&self.seen[*last].judged) < NEAR);
-        let near = near.and_then(|last| self.families.family_of(last));
-        let is_next = |at: &usize| near.is_some() && self.families.family_of(*at) == near;
-        let next = begun.iter().copied().filter(is_next);
-        let next = next.min_by(|one, other| self.by_price(*one, *other));
-        let up = (1usize << self.misses.min(20)) - 1;
-        self.misses += u32::from(next.is_none());
-        self.last = next.or_else(|| begun.get(up.min(begun.len() - 1)).copied());
-        self.last
-    }
-
-    /// Open settings of a family that would be cheaper than the best, the cheapest first.
-    fn cheaper(&self, family: usize, best: usize) -> Vec<usize> {
-        let mut all = self.open_of(family);
-        all.retain(|setting| self.is_cheaper(*setting, Some(best)));
-        all.sort_by(|one, other| self.by_price(*one, *other));
-        all
-    }
-
-    /// Settings of the same over-provisioning that differ from the best by one key or by the
-    /// policy: the beginning of a run does not tell their prices apart.
-    fn neighbours(&self, best: usize) -> Vec<usize> {
-        let plan = &self.question.plan;
-        let (policy, places) = plan.place(best);
-        let is_next = |at: &usize| {
-            let (other, theirs) = plan.place(*at);
-            let keys = places.iter().zip(&theirs).filter(|(one, other)| one != other).count();
-            usize::from(other != policy) + keys == 1 && self.families.is_level(*at, best)
-        };
-        let is_sibling = |at: &usize| self.families.family_of(*at) == self.families.family_of(best);
-        let is_open = |at: &usize| match self.seen[*at].standing {
-            Standing::Open => true,
-            Standing::Presumed(_) => is_sibling(at),
-            _ => false,
-        };
-        let mut all: Vec<usize> = (0..self.seen.len()).filter(is_open).filter(is_next).collect();
-        all.sort_by(|one, other| self.by_price(*one, *other));
-        all.into_iter().take(BATCH).collect()
-    }
-
-    /// Plays settings to their end, or until they are lost beside the best or the bound.
+    /// Plays settings to their end, or until they are lost beside the bound: what is slow in it the
+    /// load makes slow in every run. The best so far is no such reference, as another policy need
+    /// not share what its collections make slow.
     fn play_beside(&mut self, settings: &[usize], clearly: bool) -> Result<(), Stop> {
-        let best = self.best().map(|best| self.seen[best].played.clone());
-        let bound = || self.bound.as_ref().map(|(whole, _)| whole.clone());
-        let reference = best.flatten().or_else(bound).and_then(|played| played.counted);
+        let reference = self.bound.as_ref().and_then(|(whole, _)| whole.counted.clone());
         self.play(settings, Until::Lost { beside: reference.as_ref(), clearly })
     }
 
@@ -461,18 +370,6 @@ impl<'a, 'b> Search<'a, 'b> {
         Ok(())
     }
 
-    /// Settings that were presumed to miss, cheaper than the best, nearest first.
-    fn near_below(&self, best: usize) -> Vec<usize> {
-        let is_near = |at: &usize| {
-            let is_presumed = matches!(self.seen[*at].standing, Standing::Presumed(_));
-            is_presumed && self.is_cheaper(*at, Some(best))
-        };
-        let mut near: Vec<usize> = (0..self.seen.len()).filter(is_near).collect();
-        near.sort_by(|one, other| self.by_price(*other, *one));
-        near.truncate(CHECKED[0]);
-        near
-    }
-
     /// Runs what more money buys: the next step up of the same family, and the best of the family
     /// that looks best.
     fn costlier(&mut self, best: usize) -> Result<(), Stop> {
@@ -487,10 +384,8 @@ impl<'a, 'b> Search<'a, 'b> {
         });
         let heads = self.families.order.iter().filter_map(|at| self.families.head(*at));
         let head = heads.filter(is_open).find(|head| Some(*head) != next);
-        let steps: Vec<usize> = next.into_iter().chain(head).collect();
-        if !self.affords(steps.len()) {
-            return Ok(());
-        }
+        let mut steps: Vec<usize> = next.into_iter().chain(head).collect();
+        steps.truncate(self.room());
         self.play_beside(&steps, false)
     }
 }

@@ -13,7 +13,9 @@ use std::fmt::Write;
 /// Everything for a person.
 pub fn text(answer: &Answer) -> String {
     let mut text = head(answer);
-    let _ = writeln!(text, "\nWhat is possible at all");
+    if !answer.bounds.is_empty() {
+        let _ = writeln!(text, "\nWhat is possible at all");
+    }
     for bound in &answer.bounds {
         let _ = writeln!(text, "  {}", bound_line(answer, bound));
     }
@@ -156,6 +158,15 @@ fn recommended(answer: &Answer, line: &Line) -> String {
             line.seeds.len() + 1
         );
     }
+    for (goal, it) in answer.goals.iter().zip(&line.judged).filter(|_| line.seeds.is_empty()) {
+        if it.straddles(goal) {
+            let _ = writeln!(
+                text,
+                "  the interval reaches to both sides of {}: another seed may miss it",
+                goal.text
+            );
+        }
+    }
     let cost = &line.cost;
     let _ = writeln!(
         text,
@@ -269,6 +280,9 @@ fn tail(answer: &Answer) -> String {
              grid; --exhaustive runs all",
             effort.undecided
         );
+    }
+    if answer.exact {
+        text += "every setting was run to its end: with this seed the answer is exact\n";
     }
     let keys = answer.costs.iter().map(|key| format!("{} {}", key.key, key.value));
     let keys: Vec<String> = keys.collect();

@@ -1,0 +1,131 @@
+//! Order of the search: which settings are played next.
+
+use super::{BATCH, CHECKED, DOUBTFUL, NEAR, SAME, Search};
+use crate::advise::seen::{Standing, worst};
+
+impl Search<'_, '_> {
+    pub(super) fn open_of(&self, family: usize) -> Vec<usize> {
+        let is_open = |setting: &usize| self.seen[*setting].standing == Standing::Open;
+        self.families.settings(family).iter().copied().filter(is_open).collect()
+    }
+
+    /// It would be cheaper than the best. Estimates stand beside estimates: what the beginnings of
+    /// all runs have in common is in both.
+    pub(super) fn is_cheaper(&self, setting: usize, best: Option<usize>) -> bool {
+        let Some(best) = best else { return true };
+        let (one, other) = (&self.seen[setting], &self.seen[best]);
+        if one.is_whole() {
+            return self.by_price(setting, best).is_lt();
+        }
+        one.estimate < other.estimate * (1.0 - SAME)
+    }
+
+    /// The settings that are played next.
+    pub(super) fn next(&mut self, best: Option<usize>) -> Vec<usize> {
+        let Some(best) = best else { return self.first().into_iter().collect() };
+        let leading = self.families.family_of(best).map(|family| self.cheaper(family, best));
+        if let Some(middle) = leading.and_then(|leading| self.families.middle(&leading)) {
+            return vec![middle];
+        }
+        let most = |family: &usize| self.families.most(&self.cheaper(*family, best));
+        let mut heads: Vec<usize> = self.families.order.iter().filter_map(most).collect();
+        heads.sort_by(|one, other| {
+            self.tier(*one).cmp(&self.tier(*other)).then(self.by_price(*one, *other))
+        });
+        heads.truncate(BATCH);
+        heads
+    }
+
+    /// The setting with the least buffer beside this one: its beginning was played.
+    fn begun_beside(&self, setting: usize) -> Option<usize> {
+        self.begun.keys().copied().find(|begun| {
+            self.families.family_of(*begun) == self.families.family_of(setting)
+                && self.families.is_level(*begun, setting)
+        })
+    }
+
+    /// How bad the beginning beside a setting looks.
+    fn tier(&self, setting: usize) -> usize {
+        let begun = self.begun_beside(setting).and_then(|begun| self.begun.get(&begun));
+        let used = begun.map_or_else(|| worst(&self.seen[setting].judged), |begun| begun.used);
+        DOUBTFUL.iter().filter(|limit| used > **limit).count()
+    }
+
+    /// Before anything keeps the goals: the cheapest of what looks best, after a near miss the next
+    /// of its family, after another one twice as far up; then what has most of everything.
+    pub(super) fn first(&mut self) -> Option<usize> {
+        let is_open = |setting: &usize| self.seen[*setting].standing == Standing::Open;
+        let mut begun: Vec<usize> = self.begun.keys().copied().filter(is_open).collect();
+        begun.sort_by(|one, other| {
+            self.tier(*one).cmp(&self.tier(*other)).then(self.by_price(*one, *other))
+        });
+        if begun.is_empty() {
+            let open = |family: &usize| self.families.most(&self.open_of(*family));
+            return self.families.order.iter().find_map(open);
+        }
+        let near = self.last.filter(|last| worst(&self.seen[*last].judged) < NEAR);
+        let near = near.and_then(|last| self.families.family_of(last));
+        let is_next = |at: &usize| near.is_some() && self.families.family_of(*at) == near;
+        let next = begun.iter().copied().filter(is_next);
+        let next = next.min_by(|one, other| self.by_price(*one, *other));
+        let up = (1usize << self.misses.min(20)) - 1;
+        self.misses += u32::from(next.is_none());
+        self.last = next.or_else(|| begun.get(up.min(begun.len() - 1)).copied());
+        self.last
+    }
+
+    /// Open settings of a family that would be cheaper than the best, the cheapest first.
+    pub(super) fn cheaper(&self, family: usize, best: usize) -> Vec<usize> {
+        let mut all = self.open_of(family);
+        all.retain(|setting| self.is_cheaper(*setting, Some(best)));
+        all.sort_by(|one, other| self.by_price(*one, *other));
+        all
+    }
+
+    /// Settings of the same over-provisioning that differ from the best by one key or by the
+    /// policy, and may cost as little: the beginning of a run does not tell such prices apart.
+    pub(super) fn neighbours(&self, best: usize) -> Vec<usize> {
+        let plan = &self.question.plan;
+        let (policy, places) = plan.place(best);
+        let is_next = |at: &usize| {
+            let (other, theirs) = plan.place(*at);
+            let keys = places.iter().zip(&theirs).filter(|(one, other)| one != other).count();
+            usize::from(other != policy) + keys == 1 && self.families.is_level(*at, best)
+        };
+        let dear = self.seen[best].estimate * (1.0 + SAME);
+        let is_sibling = |at: &usize| self.families.family_of(*at) == self.families.family_of(best);
+        let is_open = |at: &usize| match self.seen[*at].standing {
+            Standing::Open => true,
+            Standing::Presumed(_) => is_sibling(at),
+            _ => false,
+        };
+        let all = (0..self.seen.len()).filter(is_open).filter(is_next);
+        let mut all: Vec<usize> =
+            all.filter(|at| self.seen[*at].estimate < dear && !self.is_twin(*at, best)).collect();
+        all.sort_by(|one, other| {
+            self.tier(*one).cmp(&self.tier(*other)).then(self.by_price(*one, *other))
+        });
+        all.into_iter().take(BATCH).collect()
+    }
+
+    /// The beginnings of both are the same in every number, and so are their buffers: a policy that
+    /// had nothing to do is no news.
+    fn is_twin(&self, one: usize, other: usize) -> bool {
+        let begun = |at: usize| self.begun.get(&self.begun_beside(at)?);
+        self.families.buffer(one) == self.families.buffer(other)
+            && begun(one).is_some()
+            && begun(one) == begun(other)
+    }
+
+    /// Settings that were presumed to miss, cheaper than the best, nearest first.
+    pub(super) fn near_below(&self, best: usize) -> Vec<usize> {
+        let is_near = |at: &usize| {
+            let is_presumed = matches!(self.seen[*at].standing, Standing::Presumed(_));
+            is_presumed && self.is_cheaper(*at, Some(best))
+        };
+        let mut near: Vec<usize> = (0..self.seen.len()).filter(is_near).collect();
+        near.sort_by(|one, other| self.by_price(*other, *one));
+        near.truncate(CHECKED[0]);
+        near
+    }
+}

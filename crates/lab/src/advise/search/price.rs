@@ -1,0 +1,87 @@
+//! Prices before a run has ended, and the room that is left for runs.
+
+use super::{BUDGET, RUNS_MIN, Search, Stop};
+use crate::advise::cost::Cost;
+use crate::advise::prices::{Guess, price};
+use crate::advise::seen::Standing;
+use manx_core::stats::RunResult;
+use std::collections::BTreeMap;
+
+impl Search<'_, '_> {
+    /// Estimates the prices of all columns whose beginning was played. Where whole runs are known,
+    /// they tell the scale of copies, else the beginnings together.
+    pub(super) fn estimate(&mut self) -> Result<(), Stop> {
+        let columns = self.families.columns();
+        let begun: Vec<(&Vec<usize>, &RunResult)> = columns
+            .iter()
+            .filter_map(|column| Some((column, self.seen[column[0]].result()?)))
+            .collect();
+        let bound = self.bound.as_ref();
+        let guess = bound.map(|(whole, first)| {
+            let (whole, first) = (&whole.result, &first.result);
+            let known = self.known();
+            match known.is_empty() {
+                true => {
+                    Guess::of(whole, first, &begun.iter().map(|(_, of)| *of).collect::<Vec<_>>())
+                }
+                false => Guess::of(whole, whole, &known),
+            }
+        });
+        let mut all = Vec::new();
+        for (column, begun) in begun {
+            // Without a bound the beginning stands for the whole.
+            let result = guess.as_ref().map_or_else(|| begun.clone(), |guess| guess.whole(begun));
+            for setting in column {
+                let (_, scenario) = self.question.plan.point(*setting)?;
+                let cost = self.question.costs.of(&scenario, Some(&result));
+                all.push((*setting, cost, price(self.question, &scenario, &cost, Some(&result))));
+            }
+        }
+        let factors = self.factors(&all);
+        for (setting, cost, price) in all {
+            let factor = factors.get(&self.families.buffer(setting).to_bits());
+            let price = price * factor.copied().unwrap_or(1.0);
+            let seen = &mut self.seen[setting];
+            seen.estimate = price;
+            if !seen.is_whole() {
+                (seen.cost, seen.price) = (cost, price);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whole runs that tell the scale of copies: those with the bound's buffer, as another one
+    /// lets other writes through, unless there are none.
+    pub(super) fn known(&self) -> Vec<&RunResult> {
+        let is_whole = |at: &usize| self.seen[*at].is_whole();
+        let whole: Vec<usize> = (0..self.seen.len()).filter(is_whole).collect();
+        let most = self.families.most_buffer();
+        let like: Vec<usize> =
+            whole.iter().copied().filter(|at| self.families.buffer(*at) == most).collect();
+        let all = if like.is_empty() { whole } else { like };
+        all.into_iter().filter_map(|at| self.seen[at].result()).collect()
+    }
+
+    /// Of each buffer of which whole runs are known, their prices over those of `guessed`, which
+    /// have the bound's buffer take the writes (ratio).
+    pub(super) fn factors(&self, guessed: &[(usize, Cost, f64)]) -> BTreeMap<u64, f64> {
+        let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+        for (setting, _, guess) in guessed {
+            let seen = &self.seen[*setting];
+            if seen.is_whole() && *guess > 0.0 {
+                let buffer = self.families.buffer(*setting).to_bits();
+                let (sum, count) = sums.entry(buffer).or_default();
+                (*sum, *count) = (*sum + seen.price / guess, *count + 1.0);
+            }
+        }
+        sums.into_iter().map(|(buffer, (sum, count))| (buffer, sum / count)).collect()
+    }
+
+    /// So many more runs, all of them to their end, are within the budget.
+    pub(super) fn room(&self) -> usize {
+        let runs = self.seen.iter().filter(|seen| seen.standing != Standing::Invalid).count();
+        let most = (BUDGET * runs as f64).max(RUNS_MIN);
+        let played = self.shots.requests as f64 / (self.question.load.requests as f64).max(1.0);
+        (most - played).max(0.0) as usize
+    }
+}
