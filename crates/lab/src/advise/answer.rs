@@ -315,7 +315,7 @@ impl Impossible<'_> {
                  --exhaustive runs them all"
             );
         }
-        let holding = bounds.iter().filter(|bound| bound.holds);
+        let mut holding = bounds.iter().filter(|bound| bound.holds);
         let keeps = |bound: &Bound| bound.meets || straddles(question, bound);
         if holding.clone().any(keeps) {
             return format!(
@@ -325,7 +325,7 @@ impl Impossible<'_> {
             );
         }
         let unbounded = bounds::unbounded(question);
-        let Some(best) = holding.last().or(bounds.first()) else { return String::new() };
+        let Some(best) = holding.next_back().or(bounds.first()) else { return String::new() };
         let set_by = match best.set_by.as_str() {
             "" => String::new(),
             text => format!(": {text}"),

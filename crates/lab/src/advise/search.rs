@@ -7,8 +7,8 @@
 //!   goals it may be. The cheapest that looks well comes first, and after each that misses one
 //!   twice as far up. One that keeps the goals rules out all that cost more.
 //! - A run ends as soon as a goal is lost ([`crate::run::Limits`]): for certain, or by prediction
-//!   beside the bound. Once one keeps the goals, a cheaper one must keep
-//!   them beyond the interval of a percentile, else it is given up too ([`Standing::Predicted`]).
+//!   beside the bound. Once one keeps the goals, a cheaper one must keep them beyond the interval
+//!   of a percentile, else it is given up too ([`Standing::Predicted`]).
 //! - Of a *family*, the settings that differ by over-provisioning and buffer alone, one that misses
 //!   says that those with less of both miss too ([`Standing::Presumed`]). So of each family one
 //!   setting is played that has most of both and is still cheaper than the best. The presumed ones
@@ -43,6 +43,10 @@ const SEEDED_MAX: usize = 2;
 
 /// Prices that the beginnings of runs tell differ where they differ by this (ratio).
 const SAME: f64 = 0.01;
+
+/// Neighbours of the answer are played where they are guessed to cost so much more at most (ratio):
+/// guesses of two policies are a few percent apart from what they come to.
+const GUESSED: f64 = 0.1;
 
 /// A beginning that uses up so much of a goal looks worse than one that uses up less (ratio).
 const DOUBTFUL: [f64; 2] = [1.0, 3.0];

@@ -1,6 +1,6 @@
 //! Order of the search: which settings are played next.
 
-use super::{BATCH, CHECKED, DOUBTFUL, NEAR, SAME, Search};
+use super::{BATCH, CHECKED, DOUBTFUL, GUESSED, NEAR, SAME, Search};
 use crate::advise::seen::{Standing, worst};
 
 impl Search<'_, '_> {
@@ -92,7 +92,7 @@ impl Search<'_, '_> {
             let keys = places.iter().zip(&theirs).filter(|(one, other)| one != other).count();
             usize::from(other != policy) + keys == 1 && self.families.is_level(*at, best)
         };
-        let dear = self.seen[best].estimate * (1.0 + SAME);
+        let dear = self.seen[best].estimate * (1.0 + GUESSED);
         let is_sibling = |at: &usize| self.families.family_of(*at) == self.families.family_of(best);
         let is_open = |at: &usize| match self.seen[*at].standing {
             Standing::Open => true,
