@@ -13,7 +13,8 @@ pub struct PtsReport {
     pub tracked: String,
     /// That quantity in each round, equal parts of the measured time (requests or microseconds).
     pub rounds: Vec<f64>,
-    /// Its mean over the last five rounds; null where there are fewer, or nothing was counted.
+    /// Its mean over the last five rounds (requests or microseconds); null where there are fewer,
+    /// or nothing was counted.
     pub mean: Option<f64>,
     /// Largest less smallest of them, over the mean (percent); at most 20 is steady.
     pub range_percent: Option<f64>,
@@ -22,8 +23,8 @@ pub struct PtsReport {
     pub slope_percent: Option<f64>,
     /// Both hold in the last five rounds.
     pub steady: bool,
-    /// The first round of the first window in which both held, counted from 1; null where there
-    /// was none.
+    /// The first round of the first window in which both held (number, counted from 1); null where
+    /// there was none.
     pub first_steady_round: Option<u64>,
     /// All of it in a sentence.
     pub text: String,

@@ -398,8 +398,8 @@ mod tests {
         };
         let judge =
             |text: &str, failed_reads| Goal::parse(text).unwrap().judge(&failed(failed_reads));
-        // 100 of 100,000 may be slow, and 50 are.
-        assert!(judge("p99_9 < 2ms", 49).meets && !judge("p99_9 < 2ms", 51).meets);
+        // 100 of 100,000 may be slow, and some 50 are: the curve tells them to 5 %.
+        assert!(judge("p99_9 < 2ms", 40).meets && !judge("p99_9 < 2ms", 60).meets);
         assert!(judge("max < 9ms", 0).meets && !judge("max < 9ms", 1).meets);
         // Of the mean they are told, not counted; writes have nothing to do with them.
         assert!(judge("mean < 2ms", 51).meets);
