@@ -6,7 +6,7 @@ use super::causes::{self, Share};
 use super::cost::Cost;
 use super::goal::{Goal, Judged, unread};
 use super::question::{Load, Minimise, Question, shell};
-use super::search::Search;
+use super::search::{Search, is_small};
 use super::seen::{Seen, Standing, worst};
 use super::shots::{Shots, Stop};
 use serde::Serialize;
@@ -214,7 +214,7 @@ fn find<'a>(
     bad: &[usize],
     tell: Tell<'_>,
 ) -> Result<Found, Stop> {
-    let few = Search::new(question, shots, bad, tell)?.is_small() && !question.exhaustive;
+    let few = !question.exhaustive && is_small(question, bad);
     let (mut bounds, mut first) = (Vec::new(), None);
     if !few {
         (bounds, first) = bounds::bounds(question, shots)?;

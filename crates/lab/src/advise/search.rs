@@ -100,6 +100,11 @@ pub struct Search<'a, 'b> {
     last: Option<usize>,
 }
 
+/// Settings that can be run, all but `invalid`, are so few that all of them cost less than a search.
+pub fn is_small(question: &Question, invalid: &[usize]) -> bool {
+    (question.plan.settings() - invalid.len()) as f64 <= RUNS_MIN + SEEDS as f64
+}
+
 impl<'a, 'b> Search<'a, 'b> {
     /// Prepares it: families, what cannot be run, prices before any run.
     pub fn new(
@@ -188,12 +193,6 @@ impl<'a, 'b> Search<'a, 'b> {
             self.play_together(batch, Until::End)?;
         }
         Ok(self.best())
-    }
-
-    /// Settings that can be run are so few that all of them cost less than a search.
-    pub fn is_small(&self) -> bool {
-        let open = self.seen.iter().filter(|seen| seen.standing == Standing::Open).count();
-        open as f64 <= RUNS_MIN + SEEDS as f64
     }
 
     /// Nothing can keep the goals: only the beginning of the best of each family is played.
