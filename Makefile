@@ -12,7 +12,7 @@ help:
 	@echo "make test-linux    everything that manx linux promises, with that guest (some minutes)"
 	@echo "make test-linux-long    power cuts under file systems and PostgreSQL, databases on drives and arrays (half an hour; CUTS=300)"
 	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
-	@echo "make test-mutants    mutants of the collector's mechanisms, and which unit tests kill them (half an hour)"
+	@echo "make test-mutants    mutants of the collector's mechanisms, and which unit tests kill them (a minute for each that lives)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
 	@echo "make test-advise    manx advise beside the whole grid on nine loads (an hour; MANX_TRACES=DIR, docs/advise.md)"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
