@@ -100,7 +100,7 @@ pub struct Search<'a, 'b> {
     last: Option<usize>,
 }
 
-/// Settings that can be run, all but `invalid`, are so few that all of them cost less than a search.
+/// All settings that can be run, those but `invalid`, cost less than a search.
 pub fn is_small(question: &Question, invalid: &[usize]) -> bool {
     (question.plan.settings() - invalid.len()) as f64 <= RUNS_MIN + SEEDS as f64
 }
