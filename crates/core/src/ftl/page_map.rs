@@ -63,7 +63,7 @@ pub struct PageMap {
     pub(super) onset: Option<Box<Brought>>,
     pub(super) hard_units: u32,
     /// Below so many erased group blocks it collects, or goes first; none where shares count.
-    soft_blocks: u32,
+    pub(super) soft_blocks: u32,
     pub(super) hard_blocks: u32,
     last_rows_soft: u32,
     last_rows_hard: u32,

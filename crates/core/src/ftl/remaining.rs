@@ -52,11 +52,25 @@ impl PageMap {
     /// has, or those above the first level at which collecting is urgent (the hard mark, or what
     /// the reserve and the rest of open blocks can be), a row at least. All pools are alike.
     pub fn units_to_copy_within(&self) -> u32 {
+        let (victim, open) = self.victim_and_open();
+        let urgent = self.hard_units.max((self.pools[0].reserve + open) * victim);
+        self.soft_units().saturating_sub(urgent).min(victim).max(self.layout.units_per_row)
+    }
+
+    /// Map units of a victim, and how many open blocks a pool may have.
+    fn victim_and_open(&self) -> (u32, u32) {
         let pool = &self.pools[0];
         let open = pool.logs.len() as u32 * if pool.shared { 1 } else { 2 };
-        let victim = pool.lanes * self.layout.units_per_block;
-        let urgent = self.hard_units.max((pool.reserve + open) * victim);
-        self.soft_units().saturating_sub(urgent).min(victim).max(self.layout.units_per_row)
+        (pool.lanes * self.layout.units_per_block, open)
+    }
+
+    /// True while no more than a victim is free above the soft mark, the rest of open blocks apart:
+    /// a pool that collects whenever it must stays there.
+    pub fn lives_on_victims(&self, pool: Pool) -> bool {
+        let (victim, open) = self.victim_and_open();
+        let state = &self.pools[pool.index()];
+        let soft = state.soft_units.max(self.soft_blocks * victim);
+        state.free_units <= soft + (1 + open) * victim
     }
 
     /// Map units that the next step of the chain of `lane` brings, if that is a read.

@@ -121,6 +121,9 @@ impl Setup {
         if gc.mode != GcMode::Preemptive || ftl.kind != FtlKind::Page {
             gc.pace = Pace::Off;
         }
+        if gc.mode == GcMode::Nogc || ftl.kind != FtlKind::Page {
+            drive.firmware.throttle = Bandwidth::default();
+        }
         DriveConfig {
             device,
             ftl,

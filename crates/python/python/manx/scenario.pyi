@@ -838,15 +838,16 @@ class FirmwareKeys(TypedDict, total=False):
     command: Time
     look_up: Time
     dram: Rate
+    throttle: Rate
     arbitration: Literal["first-come", "round-robin"]
     weights: Sequence[int]
 
 class Firmware(Section):
     """
-    The controller as a shared resource: firmware cores, DRAM, and which queue is served
-    next. By default nothing of it takes time.
+    The controller as a shared resource: firmware cores, DRAM, throttled writes, and which
+    queue is served next. By default nothing of it takes time.
     """
-    def __init__(self, *, cores: int = ..., command: Time = ..., look_up: Time = ..., dram: Rate = ..., arbitration: Literal["first-come", "round-robin"] = ..., weights: Sequence[int] = ...) -> None: ...
+    def __init__(self, *, cores: int = ..., command: Time = ..., look_up: Time = ..., dram: Rate = ..., throttle: Rate = ..., arbitration: Literal["first-come", "round-robin"] = ..., weights: Sequence[int] = ...) -> None: ...
     cores: int
     """Cores, each of which works on one command at a time; 0 is no limit."""
     command: Time
@@ -858,6 +859,11 @@ class Firmware(Section):
     """
     dram: Rate
     """Data rate of the DRAM, which each byte of the host crosses twice."""
+    throttle: Rate
+    """
+    Data rate at which writes of the host are admitted while the drive lives on what garbage
+    collection gives it.
+    """
     arbitration: Literal["first-come", "round-robin"]
     """Which waiting command is fetched next."""
     weights: Sequence[int]

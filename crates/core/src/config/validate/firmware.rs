@@ -3,6 +3,8 @@
 use super::{Check, require, require_rate, require_time, word};
 use crate::config::Scenario;
 use crate::drive::Arbitration;
+use crate::ftl::{FtlKind, GcMode};
+use crate::units::Bandwidth;
 
 /// More cores than any controller has.
 const CORES_MAX: u32 = 64;
@@ -27,7 +29,19 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     let works = !(spec.command + spec.look_up).is_zero();
     require(spec.cores == 0 || works, "drive.firmware.cores", spec.cores, message)?;
     require_rate(spec.dram, "drive.firmware.dram")?;
+    throttle(scenario)?;
     arbitration(scenario)
+}
+
+fn throttle(scenario: &Scenario) -> Check {
+    let (rate, key) = (scenario.drive.firmware.throttle, "drive.firmware.throttle");
+    require_rate(rate, key)?;
+    let is_off = rate == Bandwidth::default();
+    let message = "it needs ftl.kind = \"page\": merges of log blocks go with the writes that \
+                   cause them";
+    require(is_off || scenario.ftl.kind == FtlKind::Page, key, rate, message)?;
+    let message = "it needs another gc.mode than \"nogc\", whose GC runs take no time";
+    require(is_off || scenario.gc.mode != GcMode::Nogc, key, rate, message)
 }
 
 fn arbitration(scenario: &Scenario) -> Check {

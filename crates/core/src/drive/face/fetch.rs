@@ -1,6 +1,7 @@
 //! The way of a command from its queue into the drive: it is fetched when there is a place and a
 //! core for it, and begun when it has crossed what lies between.
 
+use super::ports::Turn;
 use crate::drive::{Command, Drive};
 use crate::units::Instant;
 
@@ -29,9 +30,15 @@ impl Drive {
     /// True where a limit of the controller had something to do at `now`, which is done.
     #[inline]
     pub(in crate::drive) fn limits_turn(&mut self, now: Instant) -> bool {
-        let Some(core_is_idle) = self.ports.limits_turn(now) else { return false };
-        if core_is_idle {
-            self.fetch_next(now);
+        match self.ports.limits_turn(now, &self.ftl) {
+            None => return false,
+            Some(Turn::Worked) => self.fetch_next(now),
+            Some(Turn::Admitted { id, since }) => {
+                if let Some(attribution) = &mut self.attribution {
+                    attribution.held(id, now.since(since));
+                }
+            }
+            Some(Turn::Landed) => {}
         }
         true
     }

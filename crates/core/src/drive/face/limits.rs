@@ -1,5 +1,5 @@
-//! The controller's limits: cores that work on commands one after the other, and DRAM that data
-//! cross.
+//! The controller's limits: cores that work on commands one after the other, DRAM that data cross,
+//! and writes that are throttled (`throttle`).
 //!
 //! A core takes a command when it is fetched, works on it, and lets go of it before it crosses the
 //! link; so a command waits in its queue for a core as for a place. Commands leave the cores in
@@ -7,11 +7,12 @@
 //! whose command is ready early holds it until those before it have left. Data cross the DRAM first
 //! come first served, in both directions.
 
+use super::throttle::Throttle;
 use crate::drive::{Command, FirmwareSpec, Op};
 use crate::units::{Bandwidth, Duration, Instant, Lba};
 use std::collections::VecDeque;
 
-/// Cores and DRAM.
+/// Cores, DRAM, and a throttle.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Limits {
     cores: usize,
@@ -24,13 +25,15 @@ pub(in crate::drive) struct Limits {
     dram_free_at: Instant,
     /// On the link, if data of theirs cross the DRAM behind it.
     landing: VecDeque<(Instant, Command)>,
+    throttle: Option<Throttle>,
 }
 
 impl Limits {
     /// None where nothing is limited.
     pub fn new(spec: &FirmwareSpec, unit_shift: u32) -> Option<Box<Self>> {
-        let unlimited = spec.cores == 0 && spec.dram == Bandwidth::default();
-        (!unlimited).then(|| {
+        let throttle = Throttle::new(spec.throttle);
+        let has_rates = spec.dram != Bandwidth::default() || throttle.is_some();
+        (spec.cores > 0 || has_rates).then(|| {
             Box::new(Self {
                 cores: spec.cores as usize,
                 command: spec.command,
@@ -40,6 +43,7 @@ impl Limits {
                 dram: spec.dram,
                 dram_free_at: Instant::START,
                 landing: VecDeque::new(),
+                throttle,
             })
         })
     }
@@ -58,7 +62,8 @@ impl Limits {
 
     /// Commands that are not yet begun.
     pub fn under_way(&self) -> usize {
-        self.working.len() + self.landing.len()
+        let held = self.throttle.as_ref().map_or(0, Throttle::held);
+        self.working.len() + self.landing.len() + held
     }
 
     /// Work of a core for a command.
@@ -89,6 +94,20 @@ impl Limits {
         self.working.pop_front_if(|(at, _)| *at == now).map(|(_, command)| command)
     }
 
+    /// Keeps a command off the link for now if writes are throttled; else gives it back.
+    pub fn hold(&mut self, now: Instant, command: Command) -> Option<Command> {
+        match &mut self.throttle {
+            Some(throttle) if Throttle::holds(command.op) => throttle.hold(now, command),
+            _ => return Some(command),
+        }
+        None
+    }
+
+    /// The throttle, if writes are throttled.
+    pub fn throttle(&mut self) -> Option<&mut Throttle> {
+        self.throttle.as_mut()
+    }
+
     /// The command is on the link until then.
     pub fn land(&mut self, at: Instant, command: Command) {
         self.landing.push_back((at, command));
@@ -112,10 +131,11 @@ impl Limits {
         if self.has_dram() { self.dram.time_for(2 * bytes) } else { Duration::ZERO }
     }
 
-    /// When a core ends, or a command lands.
+    /// When a core ends, a command lands, or a write is admitted.
     pub fn next_at(&self) -> Instant {
         let first =
             |of: &VecDeque<(Instant, Command)>| of.front().map_or(Instant::NEVER, |(at, _)| *at);
-        first(&self.working).min(first(&self.landing))
+        let admit = self.throttle.as_ref().map_or(Instant::NEVER, Throttle::next_at);
+        first(&self.working).min(first(&self.landing)).min(admit)
     }
 }

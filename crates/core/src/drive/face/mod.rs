@@ -7,4 +7,5 @@ pub(in crate::drive) mod limits;
 pub(in crate::drive) mod ports;
 pub(in crate::drive) mod request;
 pub(in crate::drive) mod spec;
+mod throttle;
 pub(in crate::drive) mod waiting;

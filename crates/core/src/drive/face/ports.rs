@@ -7,8 +7,10 @@
 //! keep their order: rings of (time, item) and a next free time are exact, and need no timers.
 
 use super::limits::Limits;
+use super::throttle::Throttle;
 use super::waiting::Waiting;
 use crate::drive::{Command, Completion, Drive, DriveSpec, Op, Status};
+use crate::ftl::PageMap;
 use crate::sim::{NIL, Ring};
 use crate::units::{Bandwidth, Duration, Instant, Lba, SECTOR};
 use std::collections::VecDeque;
@@ -56,6 +58,17 @@ struct Leaving {
     gc_blocked_at_split: bool,
     /// An [`Extra`] belongs to it.
     has_extra: bool,
+}
+
+/// Of the controller's limits.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Turn {
+    /// A core is idle.
+    Worked,
+    /// A write that was held since then goes on.
+    Admitted { id: u32, since: Instant },
+    /// Data are in the DRAM.
+    Landed,
 }
 
 const _: () = assert!(size_of::<Leaving>() == 16, "a completion on its way is small");
@@ -174,8 +187,20 @@ impl Ports {
         }
     }
 
-    /// A command crosses the link and the controller.
+    /// A command crosses the link and the controller, behind the writes that are throttled.
     fn cross(&mut self, now: Instant, command: Command) {
+        let goes = match &mut self.limits {
+            Some(limits) => limits.hold(now, command),
+            None => Some(command),
+        };
+        match goes {
+            Some(command) => self.cross_link(now, command),
+            None => self.look_ahead(),
+        }
+    }
+
+    #[inline]
+    fn cross_link(&mut self, now: Instant, command: Command) {
         let data = if command.op == Op::Write { command.bytes() } else { 0 };
         let mut asked = now;
         if self.fetch_bytes > 0 {
@@ -191,13 +216,18 @@ impl Ports {
         self.look_ahead();
     }
 
-    /// The limits bring at `now` the end of a core's work, or a command that has landed. True for a
-    /// core: it is idle then.
-    pub(super) fn limits_turn(&mut self, now: Instant) -> Option<bool> {
+    /// The limits bring at `now` the end of a core's work, a write that is admitted, or a command
+    /// that has landed.
+    pub(super) fn limits_turn(&mut self, now: Instant, ftl: &PageMap) -> Option<Turn> {
         let limits = self.limits.as_mut()?;
         if let Some(command) = limits.take_worked(now) {
             self.cross(now, command);
-            return Some(true);
+            return Some(Turn::Worked);
+        }
+        if let Some((since, command)) = limits.throttle().and_then(|it| it.admit(now, ftl)) {
+            let id = command.id;
+            self.cross_link(now, command);
+            return Some(Turn::Admitted { id, since });
         }
         let command = limits.take_landed(now)?;
         let data = if command.op == Op::Write { command.bytes() } else { 0 };
@@ -206,7 +236,12 @@ impl Ports {
         let last = self.arriving.back().map_or(at, |(last, _)| *last);
         self.arriving.push_back((at.max(last), command));
         self.look_ahead();
-        Some(false)
+        Some(Turn::Landed)
+    }
+
+    /// The throttle of writes, if there is one.
+    pub fn throttle(&mut self) -> Option<&mut Throttle> {
+        self.limits.as_mut()?.throttle()
     }
 
     /// Work of a core for such a command.

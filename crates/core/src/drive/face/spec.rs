@@ -4,8 +4,8 @@ use crate::units::{Bandwidth, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The controller as a shared resource: firmware cores, DRAM, and which queue is served next. By
-/// default nothing of it takes time.
+/// The controller as a shared resource: firmware cores, DRAM, throttled writes, and which queue is
+/// served next. By default nothing of it takes time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FirmwareSpec {
@@ -17,6 +17,9 @@ pub struct FirmwareSpec {
     pub look_up: Duration,
     /// Data rate of the DRAM, which each byte of the host crosses twice.
     pub dram: Bandwidth,
+    /// Data rate at which writes of the host are admitted while the drive lives on what garbage
+    /// collection gives it.
+    pub throttle: Bandwidth,
     /// Which waiting command is fetched next.
     pub arbitration: Arbitration,
     /// `round-robin`: commands in a row of the queue of the first job, of the second, ..; 1 where

@@ -232,6 +232,9 @@ impl Drive {
         if let Some(pace) = &mut self.pace {
             pace.begins(&self.ftl, pool);
         }
+        if let Some(throttle) = self.ports.throttle() {
+            throttle.has_victim(&self.ftl, pool);
+        }
         for lane in self.ftl.lanes_of(pool) {
             self.advance_chain(now, lane);
         }

@@ -16,7 +16,7 @@ use crate::drive::gc::merge::Chained;
 use crate::drive::observe::critical::{Critical, NO_LINK, Work};
 use crate::flash::{Doing, Keeper, Kept, Waits, add_kept};
 use crate::units::Die;
-use crate::units::{Cause, Instant, Split};
+use crate::units::{Cause, Duration, Instant, Split};
 use std::collections::VecDeque;
 
 /// The story of a command's last flash operation.
@@ -191,6 +191,11 @@ impl Attribution {
     pub fn fetched(&mut self, now: Instant, id: u32) {
         let [_, fetched, begun] = &mut self.commands[id as usize];
         (*fetched, *begun) = (now, now);
+    }
+
+    /// A write was throttled for so long: as if it had waited for a place.
+    pub fn held(&mut self, id: u32, long: Duration) {
+        self.commands[id as usize][1] += long;
     }
 
     /// A command has crossed the link and the controller.

@@ -7,8 +7,8 @@ use crate::drive::{
 };
 use crate::flash::{ChannelOrder, ChannelTake, Device};
 use crate::ftl::{
-    Allocation, Frontiers, GcMode, GcSpec, GcWhen, Pace, Rotate, Stripe, Victim, VictimUnit,
-    Watermark,
+    Allocation, Frontiers, FtlKind, GcMode, GcSpec, GcWhen, Pace, Rotate, Stripe, Victim,
+    VictimUnit, Watermark,
 };
 use crate::host::{JobSpec, Pattern};
 use crate::sim::Rng;
@@ -322,6 +322,10 @@ fn draw_firmware(setup: &mut Setup) {
         firmware.look_up = one_of(&mut rng, &[100, 2_000].map(Duration::from_ns));
     }
     firmware.dram = one_of(&mut rng, &[0, 900_000_000].map(Bandwidth::bytes_per_second));
+    let has_gc = setup.ftl.kind == FtlKind::Page && setup.gc.mode != GcMode::Nogc;
+    if has_gc && rng.below(2) > 0 {
+        firmware.throttle = Bandwidth::bytes_per_second(40_000_000);
+    }
     // Queues in turn may exchange writes of one place, and the oracle expects their order.
 }
 

@@ -93,3 +93,60 @@ fn queues_in_turn_share_a_core_by_their_weights_and_not_by_their_depths() {
     let weighted = writes_beside(Arbitration::RoundRobin, &[7, 1]);
     assert!(near(weighted, 5.0) || near(weighted, 6.5), "{weighted}");
 }
+
+/// Writes of 4 KiB at depth 16, and what a change makes of them.
+fn writes(requests: u64, change: impl Fn(&mut Setup)) -> Driver {
+    let mut setup = small();
+    let job = JobSpec { read_percent: 0.0, requests, queue_depth: 16, ..setup.jobs[0].clone() };
+    setup.jobs = vec![job];
+    change(&mut setup);
+    let mut driver = setup.driver();
+    driver.play_to_the_end();
+    driver
+}
+
+fn throttle(bytes: u64) -> FirmwareSpec {
+    let throttle = Bandwidth::bytes_per_second(bytes);
+    FirmwareSpec { throttle, ..FirmwareSpec::default() }
+}
+
+#[test]
+fn writes_are_admitted_at_a_rate_while_a_victim_is_collected_and_reads_pass() {
+    let slow = 2_000_000;
+    let free = writes(4_000, |_| {});
+    let held = writes(4_000, |setup| setup.drive.firmware = throttle(slow));
+    let rate = |driver: &Driver| a_second(driver) * 4096.0;
+    let bound = slow as f64;
+    assert!(rate(&free) > 2.0 * bound, "{}", rate(&free));
+    // Between two collections nothing is held.
+    let of = rate(&held) / bound;
+    assert!((0.99..1.5).contains(&of), "{of}");
+    let mean = |change: &dyn Fn(&mut Setup)| {
+        let driver = writes(400, |setup| {
+            let read = JobSpec { read_percent: 100.0, queue_depth: 1, ..setup.jobs[0].clone() };
+            setup.jobs.push(read);
+            change(setup);
+        });
+        driver.measured().read.histogram.mean().expect("there are reads").as_us_f64()
+    };
+    let alone = mean(&|_| {});
+    let beside = mean(&|setup| setup.drive.firmware = throttle(slow));
+    assert!(beside <= alone, "{beside} {alone}");
+}
+
+#[test]
+fn a_throttle_above_the_rate_of_writes_or_without_collections_changes_little_or_nothing() {
+    let ended = |requests, change: &dyn Fn(&mut Setup)| {
+        let driver = writes(requests, change);
+        (driver.now(), driver.drive().counters())
+    };
+    let empty = |setup: &mut Setup| setup.precondition.state = PreconditionState::Empty;
+    let held = |setup: &mut Setup| {
+        empty(setup);
+        setup.drive.firmware = throttle(1_000_000);
+    };
+    assert_eq!(ended(100, &empty), ended(100, &held));
+    let plain = ended(2_000, &|_| {}).0.as_ns() as f64;
+    let fast = ended(2_000, &|setup| setup.drive.firmware = throttle(100_000_000_000)).0;
+    assert!((fast.as_ns() as f64 / plain - 1.0).abs() < 0.02, "{fast:?} {plain}");
+}
