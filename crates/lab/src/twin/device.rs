@@ -4,7 +4,7 @@
 use super::doubt::Range;
 use super::reads::Reads;
 use super::space::{Place, Space, Unit, listed};
-use super::writes::Writes;
+use super::writes::{Way, Writes};
 use super::{Twin, TwinError};
 use manx_core::config::{Source, load_device};
 use manx_core::flash::Device;
@@ -149,6 +149,8 @@ impl Table<'_> {
             for (key, value) in super::writes::small() {
                 self.set(key, toml(value), small);
             }
+            let fineness = "fitted: the best of those compared, by the WAF of its windows";
+            self.set("geometry.blocks", writes.way.superblocks.to_string(), fineness);
         }
         for (number, parameter) in writes.space.parameters.iter().enumerate() {
             let range = writes.doubt.ranges.get(number).copied();
@@ -167,6 +169,9 @@ impl Table<'_> {
                         }
                     };
                     self.set("timing.program", listed(&[Unit::Micros.written(time)]), source);
+                }
+                Place::Read(0) if reads.is_none() => {
+                    self.set("timing.read", listed(&[Unit::Micros.written(value)]), source);
                 }
                 _ => {}
             }
@@ -328,20 +333,21 @@ fn scenario(twin: &Twin, measured: &[String]) -> String {
         text.push_str(&keys(&reads.space, &reads.point, &|number| reads.range(number)));
         text.push_str("\n[precondition]\nstate = \"fill\"\n");
     } else if let Some(writes) = &twin.writes {
-        let (unit, victim) = writes.way;
+        let Way { unit, victim, .. } = writes.way;
         let _ = write!(
             text,
             "\n[ftl]\nallocation = \"dynamic\"\nstripe = \"program-unit\"\n\n[gc]\nmode = \
              \"preemptive\"\nsoft = \"3 blocks\"\nhard = \"2 blocks\"\n# The best of {} ways to \
-             collect.\nunit = {unit:?}\nvictim = {victim:?}\n\n[drive]\n",
+             collect.\nunit = {unit:?}\nvictim = {victim:?}\n\n[drive]\nbuffer = \"24MiB\"\n",
             writes.ways.len()
         );
         let range = |number: usize| writes.doubt.ranges.get(number).copied();
         text.push_str(&keys(&writes.space, &writes.point, &range));
         text.push_str("\n[precondition]\nstate = \"empty\"\n");
         host.push_str(
-            "pattern = \"shuffle\"\nread_percent = 0\nqueue_depth = 128\n\
-             block_sizes = [[\"128KiB\", 1]]\nrequests = 240000\n",
+            "# A mapping unit stands for a request of 128 KiB.\npattern = \"shuffle\"\n\
+             read_percent = 0\nqueue_depth = 512\nblock_sizes = [[\"32KiB\", 1]]\n\
+             requests = 3000000\n",
         );
     }
     let _ = write!(text, "\n[workload]\n{host}");
@@ -356,7 +362,7 @@ fn keys(space: &Space, point: &[f64], range: &dyn Fn(usize) -> Option<Range>) ->
         if let Some(key) = key.strip_prefix("drive.") {
             let (value, source) = chosen(space, point, range(number), number);
             let written = parameter.unit.written(value);
-            if key.starts_with("firmware.") {
+            if key == "firmware.look_up" {
                 if written == "0ns" {
                     let _ = writeln!(text, "# {source}\n# {key}: no limit");
                     continue;

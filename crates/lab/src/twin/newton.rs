@@ -7,8 +7,8 @@
 //! A percentile is known to what the random places of requests make of it: each point is played
 //! with several seeds, and their spread is the figure's noise. A slope that this noise could have
 //! made is none, or else a parameter that does nothing would seem known. A noisy figure weighs
-//! less, and so does one that is far off (Huber): a run that nothing explains neither pulls the
-//! others nor narrows their ranges.
+//! less, and so does one that is far off (by the logarithm of its square, as in Cauchy's
+//! distribution): a run that nothing explains neither pulls the others nor narrows their ranges.
 
 use super::doubt::Range;
 
@@ -16,8 +16,10 @@ use super::doubt::Range;
 const STEP: f64 = 0.06;
 /// A slope within so many times its noise is none.
 const SURE: f64 = 2.5;
-/// Errors beyond so many times their scale weigh less.
-const HUBER: f64 = 1.5;
+/// Errors beyond so many times their scale weigh less, and pull less the farther off they are.
+const FAR: f64 = 1.5;
+/// The start stands where its mean error is below this part of that of the last step.
+const NOT_WORSE: f64 = 0.98;
 /// An error is known to this at best.
 const LEAST: f64 = 0.005;
 /// Figures of one run are not independent: each counts as this part of one.
@@ -59,6 +61,7 @@ pub(super) struct Ended {
 }
 
 /// A point, its errors and slopes, and how much each error is taken to vary.
+#[derive(Clone)]
 struct At {
     point: Vec<f64>,
     now: Errors,
@@ -73,6 +76,7 @@ pub(super) fn polish(
     errors: &mut dyn FnMut(&[f64]) -> Errors,
 ) -> Ended {
     let mut at = At::new(start.to_vec(), errors(start), errors);
+    let first = at.clone();
     for _ in 0..rounds {
         let Some(to) = at.step() else { break };
         let old = loss(&at.now.of, &at.sides);
@@ -85,8 +89,9 @@ pub(super) fn polish(
         let Some((next, found)) = better else { break };
         at = At::new(next, found, errors);
     }
-    let cost = at.now.of.iter().map(|error| error.abs()).sum::<f64>() / at.now.of.len() as f64;
-    Ended { ranges: at.ranges(), point: at.point, cost: Some(cost) }
+    // The search and the report count sizes, the steps squares.
+    let at = if first.mean() < NOT_WORSE * at.mean() { first } else { at };
+    Ended { ranges: at.ranges(), cost: Some(at.mean()), point: at.point }
 }
 
 impl At {
@@ -111,6 +116,10 @@ impl At {
         let scale = scale_of(&now.of, point.len());
         let sides = noise.iter().map(|noise| (scale * scale + noise).sqrt()).collect();
         Self { point, now, slopes, sides }
+    }
+
+    fn mean(&self) -> f64 {
+        self.now.of.iter().map(|error| error.abs()).sum::<f64>() / self.now.of.len() as f64
     }
 
     /// The information of the figures about the parameters, and that from before.
@@ -180,13 +189,13 @@ fn scale_of(errors: &[f64], parameters: usize) -> f64 {
 
 fn weight(error: f64, side: f64) -> f64 {
     let far = error.abs() / side;
-    (if far <= HUBER { 1.0 } else { HUBER / far }) / (side * side)
+    (if far <= FAR { 1.0 } else { (FAR / far).powi(2) }) / (side * side)
 }
 
 fn loss(errors: &[f64], sides: &[f64]) -> f64 {
     let of = |(error, side): (&f64, &f64)| {
         let part = error.abs() / side;
-        if part <= HUBER { 0.5 * part * part } else { HUBER * (part - 0.5 * HUBER) }
+        if part <= FAR { 0.5 * part * part } else { FAR * FAR * (0.5 + (part / FAR).ln()) }
     };
     errors.iter().zip(sides).map(of).sum()
 }

@@ -8,7 +8,7 @@ use super::doubt::Range;
 use super::latency::{Figures, errors, left_out};
 use super::reads::{EXPLAINED, ReadRun, Reads};
 use super::space::Space;
-use super::writes::{Fits, WindowFit, Writes};
+use super::writes::{Fits, Way, WindowFit, Writes};
 use crate::json::indented;
 use crate::measure::{Measured, Measurement};
 use serde_json::{Value, json};
@@ -38,9 +38,12 @@ pub fn text(twin: &Twin, measurements: &[Measurement]) -> String {
         let range = |number: usize| writes.doubt.ranges.get(number).copied();
         parameters(&writes.space, &writes.point, &range, &mut text);
         pairs(&writes.space, &writes.doubt.pairs, &mut text);
-        for ((unit, victim), distance) in &writes.ways {
-            let percent = 100.0 * distance;
-            let _ = writeln!(text, "  gc.unit = {unit}, gc.victim = {victim}: {percent:.1} % off");
+        for (Way { unit, victim, superblocks }, distance) in &writes.ways {
+            let _ = writeln!(
+                text,
+                "  gc.unit = {unit}, gc.victim = {victim}, {superblocks} superblocks: {:.1} % off",
+                100.0 * distance
+            );
         }
     }
     let mut outside = measurements
@@ -216,9 +219,13 @@ fn windows(writes: &Writes, measurements: &[Measurement], text: &mut String) {
     }
     text.push('\n');
     for (what, fits) in parts(writes) {
-        let Fits { windows, waf, rate } = fits;
+        let Fits { windows, waf, rate, near } = fits;
         let (waf, rate) = (100.0 * waf, 100.0 * rate);
-        let _ = writeln!(text, "  {what}: {windows} windows, WAF {waf:.1} % off, rate {rate:.1} %");
+        let _ = writeln!(
+            text,
+            "  {what}: {windows} windows, WAF {waf:.1} % off, rate {rate:.1} %, {near} rates \
+             within 15 %"
+        );
     }
     if let (Some(measured), Some(modelled)) = (
         period(writes, &|window| window.measured.waf),
@@ -367,15 +374,19 @@ fn write_document(writes: &Writes, measurements: &[Measurement]) -> Value {
     let errors: Vec<Value> = parts(writes)
         .into_iter()
         .map(|(what, fits)| {
-            json!({"of": what, "windows": fits.windows, "waf": fits.waf, "rate": fits.rate})
+            json!({
+                "of": what, "windows": fits.windows, "waf": fits.waf, "rate": fits.rate,
+                "rates_within_15_percent": fits.near,
+            })
         })
         .collect();
     let range = |number: usize| writes.doubt.ranges.get(number).copied();
     json!({
         "name": measurements[writes.measurement].name,
         "mean_error": errors,
-        "gc_unit": writes.way.0,
-        "gc_victim": writes.way.1,
+        "gc_unit": writes.way.unit,
+        "gc_victim": writes.way.victim,
+        "superblocks": writes.way.superblocks,
         "parameters": told(&writes.space, &writes.point, &range),
         "trade_off": traded(&writes.space, &writes.doubt.pairs),
         "windows": windows,

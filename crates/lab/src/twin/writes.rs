@@ -1,12 +1,14 @@
-//! The fit of a long write: spare space and victims from the WAF of its windows, the time of a
-//! program and the link from its rate.
+//! The fit of a long write: spare space and victims from the WAF of its windows; the time of a
+//! program and of a copy's read, the link, and what the host is throttled to, from its rate.
 //!
-//! WAF is scale free: it depends on shares, not on terabytes. So a small drive is simulated, of 256
-//! superblocks; rates are those of all its dies together, of which a real drive may have more and
-//! slower ones.
+//! WAF is scale free: it depends on shares, not on terabytes. So a small drive is simulated, of
+//! some hundreds of superblocks; rates are those of all its dies together, of which a real drive
+//! may have more and slower ones. One mapping unit stands for a request: a superblock of the drive
+//! holds ten thousand requests and more, and of a few hundred the luckiest would be an easy victim.
 
-use super::doubt::{Doubt, doubts};
+use super::doubt::{Doubt, traded};
 use super::journal::Journal;
+use super::newton::{Ended, Errors, polish};
 use super::search::{Effort, descend};
 use super::space::{Parameter, Place, Space, Unit};
 use super::windows::{Done, play};
@@ -18,20 +20,48 @@ use manx_core::config::{Override, Scenario, Source};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Evaluations of each victim policy.
-const FIRST: usize = 14;
-/// Those of the chosen one.
-const SECOND: usize = 60;
+/// Spare space is looked for in steps of these logarithms: a row of the first, then from the best
+/// one on as long as it gets better.
+const COARSE: f64 = 0.12;
+const ROW: i32 = 4;
+const FINE: [f64; 4] = [0.05, 0.025, 0.0125, 0.006];
+/// Behind that it lies within this part of what was found.
+const ABOUT: f64 = 0.2;
+/// Straight steps of all parameters; then points of a search around them.
+const STEPS: usize = 3;
+const AROUND: usize = 40;
+/// A rate within this of the measured one is near.
+pub const NEAR: f64 = 0.15;
+/// An error is no larger than this.
+const FAR: f64 = 3.0;
 /// The rate counts so much beside the WAF.
 const RATE: f64 = 0.5;
 
-/// Ways of collecting: the key values of `gc.unit` and `gc.victim`.
-pub const WAYS: [(&str, &str); 4] = [
-    ("superblock", "greedy"),
-    ("superblock", "cost-benefit"),
-    ("superblock", "fifo"),
-    ("block", "greedy"),
-];
+/// A way of collecting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// `gc.unit`.
+    pub unit: &'static str,
+    /// `gc.victim`.
+    pub victim: &'static str,
+    /// Superblocks of the drive: how fine the space is that is reclaimed.
+    pub superblocks: u32,
+}
+
+/// Those that are looked at first.
+pub const WAYS: [Way; 4] = {
+    const fn of(unit: &'static str, victim: &'static str) -> Way {
+        Way { unit, victim, superblocks: 512 }
+    }
+    [
+        of("superblock", "greedy"),
+        of("superblock", "cost-benefit"),
+        of("superblock", "fifo"),
+        of("block", "greedy"),
+    ]
+};
+/// Then the best of them with so many superblocks.
+const FINENESS: [u32; 2] = [256, 1024];
 
 /// A window, measured and modelled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,19 +83,23 @@ pub struct Fits {
     pub waf: f64,
     /// Of the rate.
     pub rate: f64,
+    /// Windows whose rate is off by no more than `NEAR`.
+    pub near: usize,
 }
 
 impl Fits {
     /// Over these windows.
     pub fn of<'a>(windows: impl Iterator<Item = &'a WindowFit>) -> Self {
-        let (mut count, mut waf, mut rate) = (0usize, 0.0, 0.0);
+        let (mut count, mut near, mut waf, mut rate) = (0usize, 0usize, 0.0, 0.0);
         for WindowFit { measured, modelled, .. } in windows {
             count += 1;
             waf += (modelled.waf / measured.waf - 1.0).abs();
-            rate += (modelled.bytes_per_s / measured.bytes_per_s - 1.0).abs();
+            let off = (modelled.bytes_per_s / measured.bytes_per_s - 1.0).abs();
+            rate += off;
+            near += usize::from(off <= NEAR);
         }
         let n = count.max(1) as f64;
-        Self { windows: count, waf: waf / n, rate: rate / n }
+        Self { windows: count, waf: waf / n, rate: rate / n, near }
     }
 }
 
@@ -76,10 +110,10 @@ pub struct Writes {
     pub measurement: usize,
     /// The windows.
     pub windows: Vec<WindowFit>,
-    /// `gc.unit` and `gc.victim`.
-    pub way: (&'static str, &'static str),
-    /// The ways with their mean distance, the best first.
-    pub ways: Vec<((&'static str, &'static str), f64)>,
+    /// How it collects.
+    pub way: Way,
+    /// The ways with how far their WAF was off, the best first.
+    pub ways: Vec<(Way, f64)>,
     /// The parameters.
     pub space: Space,
     /// Where the fit lies.
@@ -131,7 +165,7 @@ pub(super) fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Option<W
     fit.run(number, windows).map(Some)
 }
 
-/// Spare space, the time of a program, and the link.
+/// Spare space, the times of a program and of a copy's read, the link, and the throttle.
 fn space_of(windows: &[Window]) -> Space {
     let rates = windows.iter().map(|window| window.bytes_per_s / 1e6);
     let most = rates.fold(1.0, f64::max);
@@ -150,6 +184,9 @@ fn space_of(windows: &[Window]) -> Space {
         base,
         from: format!("from {from}"),
     };
+    // The most that the host got while the drive collected.
+    let collecting = windows.iter().filter(|of| of.waf > 1.05);
+    let held = collecting.map(|of| of.bytes_per_s / 1e6).fold(1.0, f64::max);
     let key = Place::Key;
     let parameters = vec![
         new(key("device.op"), Unit::Share, 0.02, 0.5, spare, None, "the WAF of its windows"),
@@ -163,13 +200,31 @@ fn space_of(windows: &[Window]) -> Space {
             "the rate of its windows",
         ),
         new(
+            Place::Read(0),
+            Unit::Micros,
+            program * 0.01,
+            program,
+            program * 0.17,
+            None,
+            "the rate by WAF: what a copy takes beside its program",
+        ),
+        new(
             key("drive.link"),
             Unit::MegaBytes,
-            most * 0.9,
-            most * 1.5,
+            most * 0.95,
+            most * 1.2,
             most * 1.001,
             None,
             "the rate where nothing is collected",
+        ),
+        new(
+            key("drive.firmware.throttle"),
+            Unit::MegaBytes,
+            held * 0.7,
+            most.max(held) * 1.3,
+            held,
+            None,
+            "the most that the host got while the drive collected",
         ),
     ];
     Space { parameters }
@@ -189,22 +244,24 @@ stripe = "program-unit"
 mode = "preemptive"
 soft = "3 blocks"
 hard = "2 blocks"
+[drive]
+buffer = "24MiB"
 [precondition]
 state = "empty"
 [workload]
 pattern = "shuffle"
 read_percent = 0
-queue_depth = 128
-block_sizes = [["128KiB", 1]]
+queue_depth = 512
+block_sizes = [["32KiB", 1]]
 time = "1000000s"
 "#;
 
-const DRIVE: [(&str, &str); 14] = [
+/// 512 requests are 16 MiB under way.
+const DRIVE: [(&str, &str); 12] = [
     ("device.geometry.channels", "8"),
     ("device.geometry.ways", "8"),
     ("device.geometry.dies", "1"),
     ("device.geometry.planes", "1"),
-    ("device.geometry.blocks", "256"),
     ("device.geometry.pages", "24"),
     ("device.geometry.page", "32KiB"),
     ("device.geometry.map_unit", "32KiB"),
@@ -212,39 +269,43 @@ const DRIVE: [(&str, &str); 14] = [
     ("device.feature.program_pages", "1"),
     ("device.feature.cache_program", "false"),
     ("device.feature.cache_read", "false"),
-    ("device.timing.read", "[\"60us\"]"),
     ("device.timing.erase_step", "100us"),
 ];
 
 impl Fit<'_> {
-    fn scenario(&self, way: (&str, &str), point: &[f64]) -> Result<Scenario, TwinError> {
+    fn scenario(&self, way: Way, point: &[f64]) -> Result<Scenario, TwinError> {
         let set = |key: &str, value: String| Override::new(key, value, "manx fit");
         let mut all: Vec<Override> =
             DRIVE.into_iter().map(|(key, value)| set(key, value.to_string())).collect();
         all.push(set("seed", self.settings.seed.to_string()));
-        all.push(set("gc.unit", way.0.to_string()));
-        all.push(set("gc.victim", way.1.to_string()));
+        all.push(set("gc.unit", way.unit.to_string()));
+        all.push(set("gc.victim", way.victim.to_string()));
+        all.push(set("device.geometry.blocks", way.superblocks.to_string()));
         all.extend(self.space.overrides(point, ""));
         let source = Source { file: "manx fit".to_string(), text: SCENARIO.to_string() };
         Ok(Request::of(source, all)?.plain()?)
     }
 
-    fn run(self, number: usize, windows: &[Window]) -> Result<Writes, TwinError> {
-        let ways = self.ways()?;
-        let (way, (start, _)) = (ways[0].0, ways[0].1.clone());
+    fn run(mut self, number: usize, windows: &[Window]) -> Result<Writes, TwinError> {
+        let start = self.space.parameters[SPARE].start;
+        let row: Vec<f64> = (-ROW..=ROW).map(|k| start * (COARSE * f64::from(k)).exp()).collect();
+        let mut ways = self.ways(&WAYS, &row)?;
+        let finer = FINENESS.map(|superblocks| Way { superblocks, ..ways[0].way });
+        ways.extend(self.ways(&finer, &[ways[0].spare])?);
+        ways.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        let Ranked { way, spare, .. } = ways[0];
+        let (low, high) = (spare * (1.0 - ABOUT), spare * (1.0 + ABOUT));
+        let parameter = &mut self.space.parameters[SPARE];
+        (parameter.start, parameter.low, parameter.high) = (spare, low, high);
+        let start = self.polish(way, &self.space.start(), STEPS)?.point;
         let mut near = Vec::new();
-        let (point, _) = self.search(way, &start, SECOND, 0.03, &mut near)?;
-        let mut failed = None;
-        let doubt = doubts(&point, &near, 2 * self.fitted.len(), &mut |point| {
-            self.cost(way, point).unwrap_or_else(|error| {
-                failed = Some(error);
-                f64::INFINITY
-            })
-        });
-        failed.map_or(Ok(()), Err)?;
+        let (point, cost) = self.search(way, &start, &mut near)?;
+        // Without a step: the ranges around that point.
+        let ranges = self.polish(way, &point, 0)?.ranges;
+        let (_, pairs) = traded(&point, cost, &near, 2 * self.fitted.len());
         // A fit that was stopped before has no ranges.
         let stopped = self.settings.stop.load(Ordering::Relaxed);
-        let doubt = if stopped { Doubt::default() } else { doubt };
+        let doubt = if stopped { Doubt::default() } else { Doubt { ranges, pairs } };
         let modelled = self.play(way, &point, windows)?;
         let until = self.settings.after();
         let windows = windows
@@ -256,43 +317,93 @@ impl Fit<'_> {
                 is_held_out: measured.to > until,
             })
             .collect();
-        let ways = ways.into_iter().map(|(way, (_, cost))| (way, cost)).collect();
+        let ways = ways.into_iter().map(|of| (of.way, of.cost)).collect();
         let (space, evaluations) = (self.space, self.evaluations.into_inner());
         Ok(Writes { measurement: number, windows, way, ways, space, point, doubt, evaluations })
     }
 
-    /// The ways of collecting, each with its best point and cost, the best first.
-    fn ways(&self) -> Result<Vec<(Way, Best)>, TwinError> {
-        type Found = Option<Result<(Vec<f64>, f64), TwinError>>;
-        let found: Vec<Mutex<Found>> = WAYS.iter().map(|_| Mutex::new(None)).collect();
+    /// These ways, each with its best spare space, the one first whose WAF is nearest.
+    fn ways(&self, ways: &[Way], row: &[f64]) -> Result<Vec<Ranked>, TwinError> {
+        let found: Vec<Mutex<Option<Result<Ranked, TwinError>>>> =
+            ways.iter().map(|_| Mutex::new(None)).collect();
         let next = AtomicUsize::new(0);
-        on_threads(self.settings.threads.min(WAYS.len()), || {
+        on_threads(self.settings.threads.min(ways.len()), || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(way) = WAYS.get(at) else { return };
-                let best = self.search(*way, &self.space.start(), FIRST, 0.08, &mut Vec::new());
+                let Some(way) = ways.get(at) else { return };
+                let best = self.spare(*way, row);
                 *found[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(best);
             }
         });
-        let mut ways = Vec::new();
-        for (way, found) in WAYS.into_iter().zip(found) {
-            if let Some(found) = found.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                ways.push((way, found?));
-            }
-        }
-        ways.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
-        Ok(ways)
+        let taken = found
+            .into_iter()
+            .filter_map(|found| found.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let mut all = taken.collect::<Result<Vec<Ranked>, TwinError>>()?;
+        all.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        Ok(all)
     }
 
+    /// The spare space with which the WAF is nearest: the best of a row, and from there on in ever
+    /// smaller steps. The other parameters hardly move it.
+    fn spare(&self, way: Way, row: &[f64]) -> Result<Ranked, TwinError> {
+        let parameter = &self.space.parameters[SPARE];
+        let cost = |spare: f64| -> Result<Ranked, TwinError> {
+            let spare = spare.clamp(parameter.low, parameter.high);
+            let mut point = self.space.start();
+            point[SPARE] = parameter.x(spare);
+            let errors = self.errors(way, &point)?.of;
+            let cost = errors.iter().step_by(2).map(|waf| waf.abs()).sum::<f64>()
+                / self.fitted.len() as f64;
+            Ok(Ranked { way, spare, cost })
+        };
+        let mut best = cost(row[0])?;
+        let better = |best: &mut Ranked, spare| -> Result<bool, TwinError> {
+            let found = cost(spare)?;
+            let is_better = found.cost < best.cost;
+            if is_better {
+                *best = found;
+            }
+            Ok(is_better)
+        };
+        for spare in &row[1..] {
+            better(&mut best, *spare)?;
+        }
+        for step in FINE {
+            for factor in [step.exp(), (-step).exp()] {
+                let mut next = best.spare * factor;
+                while better(&mut best, next)? {
+                    next = best.spare * factor;
+                }
+            }
+        }
+        Ok(best)
+    }
+
+    /// Straight steps from `start`, and the ranges there.
+    fn polish(&self, way: Way, start: &[f64], steps: usize) -> Result<Ended, TwinError> {
+        let mut failed = None;
+        let figures = 2 * self.fitted.len();
+        let far = || Errors { of: vec![FAR; figures], ..Errors::still(figures) };
+        let ended = polish(start, steps, &mut |point| {
+            if self.settings.stop.load(Ordering::Relaxed) || failed.is_some() {
+                return far();
+            }
+            self.errors(way, point).unwrap_or_else(|error| {
+                failed = Some(error);
+                far()
+            })
+        });
+        failed.map_or(Ok(ended), Err)
+    }
+
+    /// A search around a point.
     fn search(
         &self,
         way: Way,
         start: &[f64],
-        evaluations: usize,
-        step: f64,
         near: &mut Vec<(Vec<f64>, f64)>,
     ) -> Result<(Vec<f64>, f64), TwinError> {
-        let effort = Effort { evaluations, step, seed: self.settings.seed };
+        let effort = Effort { evaluations: AROUND, step: 0.01, seed: self.settings.seed };
         let mut failed = None;
         let best = descend(start, effort, self.settings.stop, &mut |point| {
             let cost = self.cost(way, point).unwrap_or_else(|error| {
@@ -305,17 +416,22 @@ impl Fit<'_> {
         failed.map_or(Ok(best), Err)
     }
 
-    fn cost(&self, way: Way, point: &[f64]) -> Result<f64, TwinError> {
+    /// ln(modelled / measured) of WAF and rate of each window.
+    fn errors(&self, way: Way, point: &[f64]) -> Result<Errors, TwinError> {
         let done = self.play(way, point, &self.fitted)?;
-        let mut sum = 0.0;
-        for (window, done) in self.fitted.iter().zip(&done) {
-            sum += (done.waf / window.waf).ln().abs();
-            sum += RATE * (done.bytes_per_s / window.bytes_per_s).ln().abs();
-        }
-        let distance = sum / self.fitted.len() as f64;
+        let off = |(window, done): (&Window, &Done)| {
+            let rate = done.bytes_per_s / window.bytes_per_s;
+            [done.waf / window.waf, rate].map(|of| of.ln().clamp(-FAR, FAR))
+        };
+        let of: Vec<f64> = self.fitted.iter().zip(&done).flat_map(off).collect();
         let evaluations = self.evaluations.fetch_add(1, Ordering::Relaxed) + 1;
+        let distance = distance(&of);
         (self.settings.tell)(&Moment { stage: Stage::Writes, evaluations, distance });
-        Ok(if distance.is_finite() { distance } else { 10.0 })
+        Ok(Errors { of, ..Errors::still(2 * self.fitted.len()) })
+    }
+
+    fn cost(&self, way: Way, point: &[f64]) -> Result<f64, TwinError> {
+        Ok(distance(&self.errors(way, point)?.of))
     }
 
     /// The drive's work in these windows; a drive that cannot be built does nothing.
@@ -342,9 +458,22 @@ impl Fit<'_> {
     }
 }
 
-type Way = (&'static str, &'static str);
-/// A point and its cost.
-type Best = (Vec<f64>, f64);
+/// The mean distance of windows, each with the errors of its WAF and of its rate.
+fn distance(errors: &[f64]) -> f64 {
+    let windows = errors.chunks_exact(2).map(|of| of[0].abs() + RATE * of[1].abs());
+    windows.sum::<f64>() / (errors.len() / 2) as f64
+}
+
+/// A way, its best spare space, and how far its WAF is off.
+#[derive(Clone, Copy, Debug)]
+struct Ranked {
+    way: Way,
+    spare: f64,
+    cost: f64,
+}
+
+/// Spare space among the parameters.
+const SPARE: usize = 0;
 
 /// Far from anything.
 const NOTHING: Done = Done { waf: 100.0, bytes_per_s: 1.0 };
