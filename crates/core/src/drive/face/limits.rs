@@ -94,15 +94,6 @@ impl Limits {
         self.working.pop_front_if(|(at, _)| *at == now).map(|(_, command)| command)
     }
 
-    /// Keeps a command off the link for now if writes are throttled; else gives it back.
-    pub fn hold(&mut self, now: Instant, command: Command) -> Option<Command> {
-        match &mut self.throttle {
-            Some(throttle) if Throttle::holds(command.op) => throttle.hold(now, command),
-            _ => return Some(command),
-        }
-        None
-    }
-
     /// The throttle, if writes are throttled.
     pub fn throttle(&mut self) -> Option<&mut Throttle> {
         self.throttle.as_mut()

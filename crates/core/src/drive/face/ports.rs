@@ -189,13 +189,12 @@ impl Ports {
 
     /// A command crosses the link and the controller, behind the writes that are throttled.
     fn cross(&mut self, now: Instant, command: Command) {
-        let goes = match &mut self.limits {
-            Some(limits) => limits.hold(now, command),
-            None => Some(command),
-        };
-        match goes {
-            Some(command) => self.cross_link(now, command),
-            None => self.look_ahead(),
+        match self.throttle() {
+            Some(throttle) if Throttle::holds(command.op) => {
+                throttle.hold(now, command);
+                self.look_ahead();
+            }
+            _ => self.cross_link(now, command),
         }
     }
 
