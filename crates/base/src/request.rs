@@ -28,4 +28,13 @@ pub struct Request {
 pub trait RequestSource: Send {
     /// The next request, or `None` at the end.
     fn next_request(&mut self) -> Option<Request>;
+
+    /// As many of the next requests as fit into `places`; how many they are.
+    fn next_requests(&mut self, places: &mut [Request]) -> usize {
+        for (at, place) in places.iter_mut().enumerate() {
+            let Some(request) = self.next_request() else { return at };
+            *place = request;
+        }
+        places.len()
+    }
 }

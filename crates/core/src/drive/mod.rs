@@ -263,11 +263,26 @@ impl Drive {
     /// ([`Drive::advance_before`]).
     #[inline]
     pub fn submit(&mut self, now: Instant, command: Command) {
+        let goes =
+            self.direct.is_possible() && self.ports.is_open() && self.goes_directly(now, &command);
+        if goes {
+            self.ports.count_fetched();
+        } else {
+            self.submit_in_turn(now, command);
+        }
+    }
+
+    #[inline(never)]
+    fn submit_in_turn(&mut self, now: Instant, command: Command) {
         if let Some(attribution) = &mut self.attribution {
             attribution.submitted(now, command.id);
         }
         if let Some(timeline) = &mut self.timeline {
             timeline.submitted(now, command.id);
+        }
+        if self.direct.is_possible() && self.ports.is_open() {
+            self.ports.count_fetched();
+            return self.begin_in_turn(now, command);
         }
         if !self.ports.admits() {
             self.ports.queue(command);
@@ -290,18 +305,15 @@ impl Drive {
     }
 
     /// The command is in the controller.
-    #[inline]
     fn begin(&mut self, now: Instant, command: Command) {
-        if self.is_direct() {
-            let goes = match command.op {
-                Op::Read => self.starts_directly(now, &command),
-                Op::Write => self.is_taken_directly(now, &command),
-                Op::Trim | Op::Flush => false,
-            };
-            if goes {
-                return;
-            }
+        if !self.is_direct() || !self.goes_directly(now, &command) {
+            self.begin_in_turn(now, command);
         }
+    }
+
+    /// The command is in the controller, and does not go directly.
+    #[inline]
+    fn begin_in_turn(&mut self, now: Instant, command: Command) {
         let (op, request) = (command.op, Request::new(command));
         let request = self.requests.insert(request);
         if !self.in_range(request) {
@@ -343,15 +355,14 @@ impl Drive {
     pub fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
         loop {
             let (flash, others) = (self.flash.next_at(), self.next_but_flash_at());
-            let now = flash.min(others);
+            // Most events are ends of flash operations.
+            let now = match flash < others && flash < limit {
+                true => self.fire(limit),
+                false => flash.min(others),
+            };
             if now >= limit {
                 self.flash.is_seen(limit);
                 return None;
-            }
-            // Most events are ends of flash operations.
-            if flash < others {
-                self.fire(limit);
-                continue;
             }
             if let Some(completion) = self.ports.take_completion(now) {
                 if let Some(attribution) = &mut self.attribution {
@@ -395,7 +406,8 @@ impl Drive {
         } else if self.wakes_at == now {
             self.wake(now);
         } else {
-            return self.fire(now);
+            self.fire(now);
+            return;
         }
         if self.watches {
             self.event_is_over(now);
@@ -403,8 +415,8 @@ impl Drive {
     }
 
     /// Does what the flash brings next, and goes on as long as more of it comes before `limit` and
-    /// before all else.
-    fn fire(&mut self, limit: Instant) {
+    /// before all else; says when the next event is.
+    fn fire(&mut self, limit: Instant) -> Instant {
         let mut now = self.flash.next_at();
         loop {
             self.fire_next(now);
@@ -412,8 +424,9 @@ impl Drive {
                 self.event_is_over(now);
             }
             now = self.flash.next_at();
-            if now >= limit.min(self.next_but_flash_at()) {
-                return;
+            let others = self.next_but_flash_at();
+            if now >= limit.min(others) {
+                return now.min(others);
             }
         }
     }

@@ -17,7 +17,7 @@ impl Drive {
             && !self.ends_shortly(now, op, fired)
         {
             self.step_ended(now, op);
-            self.op_done(now, op, fired.behind_gc);
+            self.op_done(now, op, fired.behind_gc());
         }
         if let Some(die) = fired.free()
             && (self.flash.is_idle(die) || !self.direct.is_possible())
@@ -48,10 +48,10 @@ impl Drive {
         let direct = self.direct.is_possible();
         match self.ops[op].owner {
             Owner::Direct { id } => {
-                self.direct_read_ended(now, op, id, fired.behind_gc);
+                self.direct_read_ended(now, op, id, fired.behind_gc());
                 true
             }
-            Owner::Request { .. } if direct => self.ends_directly(now, op, fired.behind_gc),
+            Owner::Request { .. } if direct => self.ends_directly(now, op, fired.behind_gc()),
             Owner::Row { first_slot } if direct => {
                 self.row_ends_directly(now, op, first_slot);
                 true

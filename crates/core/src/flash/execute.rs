@@ -19,7 +19,9 @@ impl Flash {
         if self.is_lean {
             self.start_as::<true>(now, die, operation);
         } else {
-            self.start_watched(now, die, operation);
+            // A copy, so that elsewhere it never lies in memory.
+            let Operation { what, token, gc } = operation;
+            self.start_watched(now, die, Operation { what, token, gc });
         }
     }
 
@@ -87,15 +89,8 @@ impl Flash {
     /// Asserts the physics of a read: its page is programmed, and wholly.
     #[inline(always)]
     fn assert_readable(&self, die: Die, page: Ppn) {
-        let block = self.layout.block_of(page);
-        assert!(
-            self.layout.row_of(page) < u32::from(self.rows_written[block.0 as usize]),
-            "page {page:?} is erased"
-        );
-        debug_assert!(
-            !self.is_half_programmed(die, block, self.layout.row_of(page)),
-            "{page:?} is half there"
-        );
+        assert!(self.is_written(page), "page {page:?} is erased");
+        debug_assert!(!self.is_half_programmed(die, page), "{page:?} is half there");
     }
 
     /// The command of an erase is through at `begins`; returns when the die's timer fires.
@@ -235,7 +230,8 @@ impl Flash {
             Phase::Sensing if !matches!(die.operation.what, What::Read { sectors: 0, .. }) => {
                 self.sensed_as::<LEAN>(now, slot)
             }
-            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Copying => {
+            Phase::TransferringOut => self.finish_read_as::<LEAN>(now, slot),
+            Phase::Sensing | Phase::Programming | Phase::Copying => {
                 self.finish_as::<LEAN>(now, slot)
             }
             Phase::CopyReading => self.copy_is_read(now, slot),
@@ -261,7 +257,7 @@ impl Flash {
             Phase::Retrying => self.retry_turn(now, slot),
             Phase::Stopping => {
                 self.free_array(now, slot);
-                Fired { free: slot as u32, ..Fired::NOTHING }
+                Fired::freed(slot)
             }
             _ => unreachable!("die {slot} has a timer while it waits"),
         }
@@ -397,7 +393,7 @@ impl Flash {
             // it, at the same instant.
             self.leave(now, slot);
             self.free_array(now, slot);
-            return Fired { free: slot as u32, ..Fired::NOTHING };
+            return Fired::freed(slot);
         }
         let What::Read { sectors, .. } = die.operation.what else {
             unreachable!("only a read transfers out")
@@ -447,12 +443,25 @@ impl Flash {
         self.finish_as::<false>(now, slot)
     }
 
+    /// The die's read, whose data has crossed, is done.
+    #[inline(always)]
+    fn finish_read_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
+        if !LEAN {
+            return self.finished(now, slot);
+        }
+        let die = &mut self.dies[slot];
+        let done = Fired::ended(die.operation.token, die.behind_gc);
+        die.free(now);
+        self.counters.reads += 1;
+        done.and_freed(slot)
+    }
+
     /// The die's operation is done.
     #[inline(always)]
     fn finish_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let operation = die.operation;
-        let done = Fired { done: operation.token, behind_gc: die.behind_gc, ..Fired::NOTHING };
+        let done = Fired::ended(operation.token, die.behind_gc);
         die.free(now);
         if !LEAN && let Some(blame) = &mut self.blame {
             blame.freed(now, slot);
@@ -469,7 +478,7 @@ impl Flash {
                     && self.cache_program
                     && let Some((next, load)) = self.dies[slot].preloaded.take()
                 {
-                    return Fired { preload: self.start_preloaded(now, slot, next, load), ..done };
+                    return done.and_preloads(self.start_preloaded(now, slot, next, load));
                 }
             }
             What::System { .. } => self.counters.programs += 1,
@@ -491,10 +500,10 @@ impl Flash {
             }
             What::Erase { block } => {
                 self.counters.erases += 1;
-                self.rows_written[block.0 as usize] = 0;
+                self.set_rows_written(block, 0);
                 self.erase_content(block);
             }
         }
-        Fired { free: slot as u32, ..done }
+        done.and_freed(slot)
     }
 }

@@ -92,8 +92,9 @@ pub struct Flash {
     channels: Vec<ChannelState>,
     dies: Vec<DieState>,
     timers: Timers,
-    /// Rows programmed in each block; the next program of a block goes there and nowhere else.
-    rows_written: Vec<u16>,
+    /// The end of what is programmed in each block; the next program of a block goes there and
+    /// nowhere else.
+    ends: Vec<Ppn>,
     /// Versions held by the physical pages, where the run carries content.
     content: Vec<u32>,
     cache_read: bool,
@@ -176,7 +177,7 @@ impl Flash {
             channels: vec![ChannelState::default(); layout.channels as usize],
             dies: layout.each_die().map(|die| DieState::new(layout.channel_of(die))).collect(),
             timers: Timers::new(timer_slots),
-            rows_written: vec![0; layout.total_blocks() as usize],
+            ends: (0..layout.total_blocks()).map(|block| layout.first_page(Block(block))).collect(),
             content: if with_content {
                 vec![GARBAGE; layout.total_units() as usize]
             } else {
@@ -252,13 +253,24 @@ impl Flash {
 
     /// Rows programmed in `block`.
     pub fn rows_written(&self, block: Block) -> u32 {
-        u32::from(self.rows_written[block.0 as usize])
+        let pages = self.ends[block.0 as usize].0 - self.layout.first_page(block).0;
+        pages / self.layout.units_per_row
+    }
+
+    fn set_rows_written(&mut self, block: Block, rows: u32) {
+        self.ends[block.0 as usize] = self.layout.row_start(block, rows);
+    }
+
+    /// True when the page is programmed, or about to be.
+    #[inline(always)]
+    fn is_written(&self, page: Ppn) -> bool {
+        page < self.ends[self.layout.block_of(page).0 as usize]
     }
 
     /// Declares that `block` holds `rows` programmed rows, or is erased: how what takes no time
     /// leaves its state.
     pub fn adopt(&mut self, block: Block, rows: u32) {
-        self.rows_written[block.0 as usize] = rows as u16;
+        self.set_rows_written(block, rows);
         if rows == 0 {
             self.erase_content(block);
         } else if let Some(spares) = &mut self.spares

@@ -9,7 +9,6 @@ use super::channel::Reserved;
 use super::die::{Leaving, Phase};
 use super::fired::Fired;
 use super::{Flash, Operation, What};
-use crate::sim::NIL;
 use crate::units::Die;
 use crate::units::{Duration, Instant};
 
@@ -48,7 +47,7 @@ impl Flash {
         slot: usize,
         next: Operation,
         load: Reserved,
-    ) -> u32 {
+    ) -> Option<Die> {
         if let Some(blame) = &mut self.blame {
             blame.started(now, slot, &next, next.block(&self.layout));
             blame.preloaded_starts(now, slot, load.end);
@@ -62,9 +61,9 @@ impl Flash {
             let die = &mut self.dies[slot];
             die.phase = Phase::TransferringIn;
             self.timers.set(slot, load.end);
-            return NIL;
+            return None;
         }
-        self.loaded(now, slot).preload
+        self.loaded(now, slot).preload()
     }
 
     /// Cache read: the data goes to the cache register, which asks for the channel after what
@@ -125,12 +124,14 @@ impl Flash {
         if let Some(blame) = &mut self.blame {
             blame.ended(slot, Whose::Leaving);
         }
-        let mut fired = Fired { done: operation.token, behind_gc, ..Fired::NOTHING };
+        let ended = Fired::ended(operation.token, behind_gc);
         if self.dies[slot].phase == Phase::WaitingForRegister {
             if let Some(blame) = &mut self.blame {
                 blame.register_free(now, slot);
             }
-            fired.free = self.sensed(now, slot).free;
+            if let Some(die) = self.sensed(now, slot).free() {
+                return ended.and_freed(die.index());
+            }
         } else if self.dies[slot].phase == Phase::RetryWaiting {
             if let Some(blame) = &mut self.blame {
                 blame.register_free(now, slot);
@@ -138,7 +139,7 @@ impl Flash {
             self.dies[slot].phase = Phase::Retrying;
             self.retry_turn(now, slot);
         }
-        fired
+        ended
     }
 
     /// The data is in the page register and the array starts; the cache register is free for the
@@ -188,6 +189,6 @@ impl Flash {
         let done = now + time;
         self.timers.set(slot, done);
         self.log(slot, (now, done), Act::Program, &operation);
-        Fired { preload: slot as u32, ..Fired::NOTHING }
+        Fired::preloads(slot)
     }
 }

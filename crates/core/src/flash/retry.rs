@@ -385,7 +385,9 @@ impl Flash {
     /// Reads may not decode at once from now on; pages that were programmed before are as old as
     /// `age` says. Call it before the first operation.
     pub fn retry_reads(&mut self, spec: &RetrySpec, age: &AgeingSpec, seed: u64) {
-        let retries = Retries::new(spec, age, &self.rows_written, self.layout.dies, seed);
+        let blocks = (0..self.layout.total_blocks()).map(Block);
+        let rows: Vec<u16> = blocks.map(|block| self.rows_written(block) as u16).collect();
+        let retries = Retries::new(spec, age, &rows, self.layout.dies, seed);
         self.retries = Some(Box::new(retries));
         self.look_for_features();
     }

@@ -10,17 +10,17 @@ impl Flash {
         if !LEAN && let Some(spares) = &mut self.spares {
             spares.begins(row);
         }
-        let (block, row) = (self.layout.block_of(row), self.layout.row_of(row));
-        let next = &mut self.rows_written[block.0 as usize];
+        let block = self.layout.block_of(row);
+        let (end, behind) = (&mut self.ends[block.0 as usize], row.0 + self.layout.units_per_row);
         if self.any_order {
-            *next = (*next).max(row as u16 + 1);
+            *end = (*end).max(Ppn(behind));
             return;
         }
         assert!(
-            u32::from(*next) == row,
-            "block {block:?} is programmed in order: row {row} follows {next} rows"
+            *end == row,
+            "{block:?} is programmed in order: the row at {row:?} is not at {end:?}"
         );
-        *next += 1;
+        *end = Ppn(behind);
     }
 
     /// Rows of a block may be programmed in any order (SLC parts of the classic FTLs), or passed

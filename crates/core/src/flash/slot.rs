@@ -98,7 +98,7 @@ impl Flash {
         if let Some(blame) = &mut self.blame {
             blame.has_turn(now, die.index());
         }
-        Fired { free: die.0, ..Fired::NOTHING }
+        Fired::freed(die.index())
     }
 }
 

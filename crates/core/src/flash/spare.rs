@@ -243,15 +243,14 @@ impl Flash {
             let pages = &spares.lpns[self.pages_of(block)];
             let last = pages.iter().rposition(|lpn| *lpn != ERASED);
             let rows = last.map_or(0, |last| last as u32 / self.layout.units_per_row + 1);
-            self.rows_written[block.0 as usize] = rows as u16;
+            self.set_rows_written(block, rows);
         }
     }
 
     /// These cells with the power back: nothing is under way, and nothing has been counted.
     pub fn power_on(self, device: &Device) -> Self {
-        let Self { rows_written, content, spares, any_order, .. } = self;
-        let mut flash =
-            Self { rows_written, content, spares, any_order, ..Self::new(device, false) };
+        let Self { ends, content, spares, any_order, .. } = self;
+        let mut flash = Self { ends, content, spares, any_order, ..Self::new(device, false) };
         flash.look_for_features();
         flash
     }
@@ -259,7 +258,10 @@ impl Flash {
     /// A flash of the same kind to try out how long something takes: every page of it may be read
     /// and programmed.
     pub fn stopwatch(&self, device: &Device) -> Self {
-        let rows_written = vec![self.layout.rows as u16; self.rows_written.len()];
-        Self { rows_written, any_order: true, ..Self::new(device, false) }
+        let mut flash = Self { any_order: true, ..Self::new(device, false) };
+        for block in (0..self.layout.total_blocks()).map(Block) {
+            flash.set_rows_written(block, self.layout.rows);
+        }
+        flash
     }
 }

@@ -31,10 +31,10 @@ use super::fired::Fired;
 use super::pulses::{EraseLengths, Pulses};
 use super::stress::{BlockStress, Stress};
 use super::suspendable::{Before, Erases, SuspensionLimits, Suspensions, Work};
-use super::{Block, Flash, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
+use super::{Flash, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
 use crate::stats::SuspensionCounters;
 use crate::units::Die;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Ppn};
 
 impl Flash {
     fn suspensions_mut(&mut self) -> &mut Suspensions {
@@ -134,16 +134,17 @@ impl Flash {
         work.is_some_and(|work| work.operation.token == token && suspensions.is_used_up(work))
     }
 
-    /// The row that a suspended program of the die is about: it is neither old nor new.
+    /// True in the row that a suspended program of the die is about: it is neither old nor new.
     #[inline]
-    pub(super) fn is_half_programmed(&self, die: Die, block: Block, row: u32) -> bool {
+    pub(super) fn is_half_programmed(&self, die: Die, page: Ppn) -> bool {
         let work = self
             .suspensions
             .as_ref()
             .and_then(|suspensions| suspensions.dies[die.index()].as_ref());
         work.is_some_and(|work| match work.operation.what {
             What::Program { row: first, .. } => {
-                (self.layout.block_of(first), self.layout.row_of(first)) == (block, row)
+                let row = |page| (self.layout.block_of(page), self.layout.row_of(page));
+                row(first) == row(page)
             }
             _ => false,
         })
@@ -210,7 +211,7 @@ impl Flash {
             // It has worked for as long as it has to: it may be stopped now.
             Phase::Pulse if now < work.part_ends() => {
                 self.timers.set(slot, work.part_ends());
-                Fired { free: slot as u32, ..Fired::NOTHING }
+                Fired::freed(slot)
             }
             Phase::Pulse if work.part + 1 == work.parts => {
                 suspensions.dies[slot] = None;
@@ -235,7 +236,7 @@ impl Flash {
             }
             Phase::Suspending => {
                 self.suspended(now, slot);
-                Fired { free: slot as u32, ..Fired::NOTHING }
+                Fired::freed(slot)
             }
             Phase::Resuming => {
                 self.log(slot, (work.since, now), Act::Resuming, &work.operation);
@@ -262,7 +263,7 @@ impl Flash {
         (work.part, work.left) = (part, suspensions.length(&work, part));
         suspensions.dies[slot] = Some(work);
         self.goes_on(now, slot, true);
-        Fired { free: slot as u32, ..Fired::NOTHING }
+        Fired::freed(slot)
     }
 
     /// Its part goes on.

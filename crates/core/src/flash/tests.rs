@@ -386,7 +386,7 @@ fn a_transfer_behind_a_collections_transfer_says_so() {
     let mut behind = Vec::new();
     while bench.flash.next_at() < Instant::NEVER {
         let (_, fired) = bench.fire();
-        behind.extend(fired.done().map(|token| (token, fired.behind_gc)));
+        behind.extend(fired.done().map(|token| (token, fired.behind_gc())));
     }
     assert_eq!(behind, [(1, false), (2, true)]);
 }

@@ -52,11 +52,15 @@ impl Timing {
     }
 
     /// tR of the physical page that holds `ppn`.
-    #[inline]
+    #[inline(always)]
     pub fn read(&self, layout: &Layout, ppn: Ppn) -> Duration {
-        if self.read.len() == 1 {
-            return self.read[0];
+        match self.read.as_slice() {
+            [read] => *read,
+            _ => self.read_of_type(layout, ppn),
         }
+    }
+
+    fn read_of_type(&self, layout: &Layout, ppn: Ppn) -> Duration {
         self.read[self.kind(layout, ppn) as usize % self.read.len()]
     }
 
@@ -111,11 +115,15 @@ impl Timing {
     }
 
     /// tPROG of the row that starts at `ppn`.
-    #[inline]
+    #[inline(always)]
     pub fn program(&self, layout: &Layout, ppn: Ppn) -> Duration {
-        if self.program.len() == 1 {
-            return self.program[0];
+        match self.program.as_slice() {
+            [program] => *program,
+            _ => self.program_of_type(layout, ppn),
         }
+    }
+
+    fn program_of_type(&self, layout: &Layout, ppn: Ppn) -> Duration {
         let row = layout.row_of(ppn) as usize;
         let kind = self.types.get(row).map_or(row, |kind| usize::from(*kind));
         self.program[kind % self.program.len()]
@@ -126,8 +134,13 @@ impl Timing {
     pub fn transfer(&self, sectors: u32) -> Duration {
         match self.transfer.get(sectors as usize) {
             Some(time) => *time,
-            None => self.rate.time_for(u64::from(sectors) * 512),
+            None => self.long_transfer(sectors),
         }
+    }
+
+    #[cold]
+    fn long_transfer(&self, sectors: u32) -> Duration {
+        self.rate.time_for(u64::from(sectors) * 512)
     }
 }
 

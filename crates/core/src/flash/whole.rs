@@ -80,11 +80,7 @@ impl Flash {
         (from, to): (Ppn, Ppn),
         sectors: u32,
     ) {
-        let block = self.layout.block_of(from);
-        assert!(
-            self.layout.row_of(from) < u32::from(self.rows_written[block.0 as usize]),
-            "page {from:?} is erased"
-        );
+        assert!(self.is_written(from), "page {from:?} is erased");
         if self.copies_in_two {
             return self.start_copy_in_two(now, die, token, (from, to));
         }

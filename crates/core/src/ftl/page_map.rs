@@ -290,12 +290,23 @@ impl PageMap {
     #[inline]
     fn revive(&mut self, block: Block) {
         if self.hopeless_pools > 0 {
-            let pool = self.pool_of(self.layout.lane_of(block));
-            if self.is_hopeless(pool) {
-                self.set_hopeless(pool, false);
-                self.revived.push(pool);
-            }
+            self.revive_hopeless(block);
         }
+    }
+
+    #[inline(never)]
+    fn revive_hopeless(&mut self, block: Block) {
+        let pool = self.pool_of(self.layout.lane_of(block));
+        if self.is_hopeless(pool) {
+            self.set_hopeless(pool, false);
+            self.revived.push(pool);
+        }
+    }
+
+    /// True when there is a pool that had nothing to reclaim and may have something now.
+    #[inline]
+    pub fn has_revived(&self) -> bool {
+        !self.revived.is_empty()
     }
 
     /// A pool that had nothing to reclaim and may have something now.

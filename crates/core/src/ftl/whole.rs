@@ -33,6 +33,25 @@ impl PageMap {
         true
     }
 
+    /// Where copies go singly: [`PageMap::copied`].
+    #[inline(always)]
+    pub fn single_copied(&mut self, lane: Lane, to: Ppn, store: impl FnOnce(Ppn, Ppn, u32)) {
+        let chain = &mut self.relocations[lane.index()];
+        let Some(Moving { from, lpn, version, .. }) = chain.writing.pop() else {
+            unreachable!("a page is on its way")
+        };
+        let victim = chain.block();
+        debug_assert!(chain.writing.is_empty() && self.layout.block_of(from) == victim);
+        store(from, to, version);
+        if self.mapping.physical(lpn) == from {
+            self.mapping.invalidate(from);
+            self.blocks.remove_valid(victim, self.clock);
+            self.mapping.put(lpn, to);
+            self.blocks.add_valid(self.layout.block_of(to));
+        }
+        self.row_programmed(to);
+    }
+
     /// True when a page's address decides its lane, a row is one page, and what a copy changes
     /// before its end is looked at by nobody: so only a deallocation can make a page of a victim
     /// stale while its die copies.

@@ -21,7 +21,7 @@ pub struct Driver<S: Storage = Drive> {
     issued: Vec<Issued>,
     /// Where they begin, by command identifier too: kept only where [`Driver::explain`] asks.
     begins: Vec<Lba>,
-    free: Vec<u32>,
+    pub(super) free: Vec<u32>,
     now: Instant,
     /// The storage has done everything before: a request that is due then may be issued.
     done_before: Instant,
@@ -37,6 +37,8 @@ pub struct Driver<S: Storage = Drive> {
     act: Option<ActRecorder>,
     /// Every request since they were last taken, if they are wanted.
     records: Option<Records>,
+    /// More than its latency is wanted of a request: one of these, or the oracle's check.
+    watches: bool,
     pub(super) patience: Patience,
     /// When the run is looked at next ([`Driver::play_while`]).
     pub(super) look_at: Instant,
@@ -88,6 +90,7 @@ impl<S: Storage> Driver<S> {
     ) -> Self {
         let warmup =
             Warmup { until: Instant::START + warmup, requests: warmup_requests, over: false };
+        let watches = oracle.is_some();
         Self {
             storage,
             jobs,
@@ -106,6 +109,7 @@ impl<S: Storage> Driver<S> {
             outstanding_since: Instant::START,
             act: None,
             records: None,
+            watches,
             patience: Patience::default(),
             look_at: Instant::START + LOOK_EVERY,
             #[cfg(test)]
@@ -116,6 +120,7 @@ impl<S: Storage> Driver<S> {
     /// This driver, which also reports its completions to `recorder`.
     pub fn with_act(mut self, recorder: ActRecorder) -> Self {
         self.act = Some(recorder);
+        self.watches = true;
         self
     }
 
@@ -123,12 +128,14 @@ impl<S: Storage> Driver<S> {
     pub fn with_attribution(mut self) -> Self {
         self.storage.attribute();
         self.measured.causes = Some(Box::default());
+        self.watches = true;
         self
     }
 
     /// This driver, which also keeps every request until [`Driver::take_records`].
     pub fn with_records(mut self) -> Self {
         self.records = Some(Records::default());
+        self.watches = true;
         self
     }
 
@@ -155,7 +162,7 @@ impl<S: Storage> Driver<S> {
     pub fn play_while(&mut self, completions: u64, go_on: &mut dyn FnMut(u64) -> bool) -> bool {
         let goal = self.progress.completed.saturating_add(completions);
         while self.progress.completed < goal {
-            if self.turn() {
+            if self.turn(goal) {
                 continue;
             }
             if !self.look() {
@@ -173,10 +180,11 @@ impl<S: Storage> Driver<S> {
         self.play(u64::MAX);
     }
 
-    /// One completion, or one request; false when nothing is left, or when it is time to look at
-    /// the run.
+    /// One completion, with the request of a closed loop that follows it at once unless the `goal`
+    /// is reached, or one request; false when nothing is left, or when it is time to look at the
+    /// run.
     #[inline]
-    fn turn(&mut self) -> bool {
+    fn turn(&mut self, goal: u64) -> bool {
         let (job, at) = self.next_due();
         if at == Instant::NEVER && self.progress.issued == self.progress.completed {
             // The run ends with its last completion: what the drive would do in peace afterwards is
@@ -185,7 +193,18 @@ impl<S: Storage> Driver<S> {
         }
         let is_done = S::does_all_before() && at == self.done_before && at <= self.look_at;
         if !is_done && let Some(completion) = self.storage.advance_before(at.min(self.look_at)) {
-            self.complete(&completion);
+            let (id, now) = (completion.id, completion.at);
+            self.complete(completion);
+            if S::does_all_before()
+                && let [job] = self.jobs.as_slice()
+                && job.next_at() == now
+                && self.ready <= now
+                && self.progress.completed < goal
+            {
+                self.issue_as(id, 0, now);
+            } else {
+                self.free.push(id);
+            }
             return true;
         }
         if self.look_at < at || at == Instant::NEVER {
@@ -248,8 +267,14 @@ impl<S: Storage> Driver<S> {
         first
     }
 
-    #[inline]
     pub(super) fn issue(&mut self, job: usize, now: Instant) {
+        let id = self.free.pop().unwrap_or(self.issued.len() as u32);
+        self.issue_as(id, job, now);
+    }
+
+    /// Issues the request that is due, under the free number `id`.
+    #[inline]
+    fn issue_as(&mut self, id: u32, job: usize, now: Instant) {
         debug_assert!(self.now <= now, "time does not go back");
         (self.now, self.done_before) = (now, now);
         self.account_outstanding(now);
@@ -259,24 +284,27 @@ impl<S: Storage> Driver<S> {
         #[cfg(test)]
         self.issues.push((at, job as u32, request));
         let counted = self.counts(at);
-        let Request { op, lba, sectors, .. } = request;
+        let Request { op, sectors, .. } = request;
         let issued = Issued { at, op, sectors, job: job as u32, thread, counted };
-        let id = match self.free.pop() {
-            Some(id) => {
-                self.issued[id as usize] = issued;
-                id
-            }
-            None => {
-                self.issued.push(issued);
-                (self.issued.len() - 1) as u32
-            }
-        };
-        if self.explains() {
-            self.begins.resize(self.issued.len(), Lba(0));
-            self.begins[id as usize] = lba;
+        match self.issued.get_mut(id as usize) {
+            Some(place) => *place = issued,
+            None => self.issued.push(issued),
         }
         self.progress.issued += 1;
         let command = Command { queue: job as u16, ..command(id, &request) };
+        if self.watches {
+            self.submit_watched(now, command);
+        } else {
+            self.storage.submit(now, command);
+        }
+    }
+
+    #[inline(never)]
+    fn submit_watched(&mut self, now: Instant, command: Command) {
+        if self.explains() {
+            self.begins.resize(self.issued.len(), Lba(0));
+            self.begins[command.id as usize] = command.lba;
+        }
         let command = match &mut self.oracle {
             Some(oracle) => oracle.submit(command),
             None => command,
@@ -325,15 +353,24 @@ impl<S: Storage> Driver<S> {
         true
     }
 
+    /// A request of a job completed; the caller gives its number to another one, or back.
     #[inline]
-    pub(super) fn complete(&mut self, completion: &Completion) {
-        let Issued { at, op, sectors, job, thread, counted, .. } =
-            self.issued[completion.id as usize];
+    pub(super) fn complete(&mut self, completion: Completion) {
+        let Issued { job, thread, .. } = self.issued[completion.id as usize];
+        let seen = self.count(&completion);
+        if self.watches {
+            self.tell_watchers(completion, seen);
+        } else {
+            self.jobs[job as usize].completed(seen, thread);
+        }
+    }
+
+    /// Counts a completion; when the host has dealt with it.
+    #[inline(always)]
+    pub(super) fn count(&mut self, completion: &Completion) -> Instant {
+        let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id as usize];
         (self.now, self.done_before) = (completion.at, completion.at);
         self.account_outstanding(completion.at);
-        if !self.jobs.is_empty() {
-            self.free.push(completion.id);
-        }
         self.progress.completed += 1;
         self.progress.failed += u64::from(completion.status != Status::Success);
         let of_job = self.jobs.get_mut(job as usize);
@@ -344,15 +381,21 @@ impl<S: Storage> Driver<S> {
                 self.keep_moment();
             }
         }
+        seen
+    }
+
+    /// Tells of a completion who wants more of it than its latency. By value: in a run without
+    /// watchers it then lies nowhere in memory.
+    #[inline(never)]
+    fn tell_watchers(&mut self, completion: Completion, seen: Instant) {
+        let Issued { at, op, job, thread, .. } = self.issued[completion.id as usize];
         if self.explains() {
-            self.explain(completion);
+            self.explain(&completion);
         }
         if let Some(oracle) = &mut self.oracle {
-            oracle.complete(completion);
+            oracle.complete(&completion);
         }
-        if let Some(job) = self.jobs.get_mut(job as usize) {
-            job.completed(seen, thread);
-        }
+        self.jobs[job as usize].completed(seen, thread);
         if let Some(act) = &mut self.act {
             let (latency, lag) = (completion.at.since(at), self.jobs[job as usize].lag());
             if act.record(job, op, latency, completion.at, lag) {
@@ -384,15 +427,15 @@ impl<S: Storage> Driver<S> {
         self.measured.moments.halves(&from, &self.written())
     }
 
-    /// More than its latency is wanted of a request.
+    /// More than its latency is kept of a request.
     #[inline]
-    fn explains(&self) -> bool {
+    pub(super) fn explains(&self) -> bool {
         self.records.is_some() || self.measured.causes.is_some()
     }
 
     /// Keeps what is wanted of a request beyond its latency.
     #[inline(never)]
-    fn explain(&mut self, completion: &Completion) {
+    pub(super) fn explain(&mut self, completion: &Completion) {
         let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id as usize];
         let lba = self.begins[completion.id as usize];
         let (latency, status, gc_blocked) =

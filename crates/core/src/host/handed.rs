@@ -33,7 +33,10 @@ impl<S: Storage> Storage for Driver<S> {
 
     fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
         let completion = self.storage.advance_before(limit)?;
-        self.complete(&completion);
+        self.count(&completion);
+        if self.explains() {
+            self.explain(&completion);
+        }
         Some(completion)
     }
 

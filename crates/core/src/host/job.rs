@@ -3,19 +3,20 @@
 use super::pace::Threads;
 use super::{Arrival, JobSpec, Request, RequestSource};
 use crate::drive::{Op, Storage};
-use crate::sim::Ring;
+use crate::sim::Line;
 use crate::units::{Duration, Instant, Lba};
 
 /// Requests drawn ahead of their time, so that their maps can be asked for early (addresses do not
 /// depend on timing).
 const AHEAD: usize = 32;
 
-/// The requests drawn ahead, oldest first: a ring, since one is taken and one is added each time.
+/// The requests drawn ahead, oldest first: a ring, half of which is drawn at a time.
 #[derive(Clone, Debug)]
 struct Ahead {
     ring: [Request; AHEAD],
+    /// Counts of what was taken and drawn; both are cut to the ring where they are used.
     first: usize,
-    len: usize,
+    end: usize,
 }
 
 impl Ahead {
@@ -28,26 +29,42 @@ impl Ahead {
             fua: false,
             stream: 0,
         };
-        Self { ring: [nothing; AHEAD], first: 0, len: 0 }
+        Self { ring: [nothing; AHEAD], first: 0, end: 0 }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.first == self.end
     }
 
     #[inline]
     fn front(&self) -> Option<&Request> {
-        (self.len > 0).then(|| &self.ring[self.first % AHEAD])
+        (!self.is_empty()).then(|| &self.ring[self.first % AHEAD])
     }
 
     #[inline]
     fn pop(&mut self) -> Option<Request> {
         let request = *self.front()?;
-        (self.first, self.len) = (self.first + 1, self.len - 1);
+        self.first += 1;
         Some(request)
     }
 
+    /// Draws the next requests, if half of the ring is free and there are any; those are told.
     #[inline]
-    fn push(&mut self, request: Request) {
-        debug_assert!(self.len < AHEAD);
-        self.ring[(self.first + self.len) % AHEAD] = request;
-        self.len += 1;
+    fn draw(&mut self, source: &mut dyn RequestSource) -> &[Request] {
+        if self.end - self.first > AHEAD / 2 {
+            return &[];
+        }
+        self.draw_half(source)
+    }
+
+    #[inline(never)]
+    fn draw_half(&mut self, source: &mut dyn RequestSource) -> &[Request] {
+        let at = self.end.next_multiple_of(AHEAD / 2) % AHEAD;
+        let half = &mut self.ring[at..at + AHEAD / 2];
+        let drawn = source.next_requests(half);
+        self.end += drawn;
+        &half[..drawn]
     }
 }
 
@@ -123,7 +140,7 @@ pub struct Job {
     pacing: Pacing,
     ahead: Ahead,
     /// Closed loop: when each free slot may issue, in order.
-    slots: Ring<Instant>,
+    slots: Line<Instant>,
     /// Paced: the threads.
     threads: Option<Threads>,
     /// The host's time for each request, if it takes any; when its thread is free again.
@@ -144,7 +161,7 @@ impl Job {
     /// A job of `source`, issued as `pacing` says.
     pub fn new(source: Box<dyn RequestSource>, pacing: Pacing) -> Self {
         let slots = match pacing {
-            Pacing::Open | Pacing::Paced { .. } => Ring::default(),
+            Pacing::Open | Pacing::Paced { .. } => Line::default(),
             Pacing::Closed { depth, start, .. } => (0..depth).map(|_| start).collect(),
         };
         let threads = match pacing {
@@ -161,9 +178,8 @@ impl Job {
         };
         let (ahead, next_at) = (Ahead::new(), Instant::START);
         let mut job = Self { source, pacing, ahead, slots, threads, host, next_at };
-        for _ in 0..AHEAD {
-            let Some(request) = job.source.next_request() else { break };
-            job.ahead.push(request);
+        for _ in 0..2 {
+            job.ahead.draw(&mut *job.source);
         }
         job.schedule();
         job
@@ -179,13 +195,12 @@ impl Job {
     #[inline]
     pub(super) fn take(&mut self, storage: &impl Storage) -> (Request, u32) {
         let request = self.ahead.pop().expect("a request is due");
-        if let Some(next) = self.source.next_request() {
-            // A write meets the maps only when it leaves the buffer; it is the drive that asks for
-            // them then.
+        // A write meets the maps only when it leaves the buffer; it is the drive that asks for them
+        // then.
+        for next in self.ahead.draw(&mut *self.source) {
             if next.op == Op::Read {
                 storage.hint(next.lba);
             }
-            self.ahead.push(next);
         }
         self.slots.pop_front();
         let thread = self.threads.as_mut().map_or(0, Threads::take);
@@ -207,8 +222,11 @@ impl Job {
         match self.pacing {
             Pacing::Open => {}
             Pacing::Closed { think, .. } => {
+                let is_first = self.slots.is_empty();
                 self.slots.push_back(now + think);
-                self.schedule();
+                if is_first {
+                    self.schedule();
+                }
             }
             Pacing::Paced { .. } => {
                 if let Some(threads) = &mut self.threads {
@@ -227,7 +245,7 @@ impl Job {
 
     /// Nothing more is issued.
     pub(super) fn stop(&mut self) {
-        self.ahead.len = 0;
+        self.ahead.first = self.ahead.end;
         self.schedule();
     }
 

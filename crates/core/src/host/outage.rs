@@ -37,7 +37,9 @@ impl Driver {
         loop {
             let (job, at) = self.next_due();
             if let Some(completion) = self.storage.advance_before(at.min(limit).min(self.look_at)) {
-                self.complete(&completion);
+                let id = completion.id;
+                self.complete(completion);
+                self.free.push(id);
             } else if self.look_at < at.min(limit) {
                 self.look_later(at);
                 if !go_on(self.progress().issued - self.progress().completed) {

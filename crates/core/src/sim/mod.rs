@@ -3,6 +3,7 @@
 
 mod divide;
 mod external;
+mod line;
 pub mod math;
 mod mix;
 mod prefetch;
@@ -13,6 +14,7 @@ mod timers;
 
 pub use divide::Divisor;
 pub use external::External;
+pub(crate) use line::Line;
 pub use mix::{mix, unmix};
 pub use prefetch::prefetch;
 pub(crate) use ring::Ring;

@@ -19,6 +19,12 @@ impl Drive {
     /// A place or a core is free: the next waiting command is fetched.
     #[inline]
     pub(in crate::drive) fn fetch_next(&mut self, now: Instant) {
+        if self.ports.makes_wait() {
+            self.fetch_next_waiting(now);
+        }
+    }
+
+    fn fetch_next_waiting(&mut self, now: Instant) {
         if let Some(command) = self.ports.take_next_queued() {
             if let Some(attribution) = &mut self.attribution {
                 attribution.fetched(now, command.id);

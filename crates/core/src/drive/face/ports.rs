@@ -11,7 +11,7 @@ use super::throttle::Throttle;
 use super::waiting::Waiting;
 use crate::drive::{Command, Completion, Drive, DriveSpec, Op, Status};
 use crate::ftl::PageMap;
-use crate::sim::{NIL, Ring};
+use crate::sim::{Line, NIL};
 use crate::units::{Bandwidth, Duration, Instant, Lba, SECTOR};
 use std::collections::VecDeque;
 
@@ -34,10 +34,12 @@ pub(in crate::drive) struct Ports {
     is_unlimited: bool,
     /// Nothing takes time between the queue and the work on the command.
     is_at_once: bool,
+    /// Both.
+    is_open: bool,
     waiting: Waiting,
     limits: Option<Box<Limits>>,
     arriving: VecDeque<(Instant, Command)>,
-    leaving: Ring<Leaving>,
+    leaving: Line<Leaving>,
     /// Results and contents, which few completions carry, in their order.
     extras: VecDeque<Extra>,
     /// When the first of `arriving`, of `leaving` or of the limits is due: asked before every event
@@ -98,9 +100,12 @@ impl Ports {
         let limits = Limits::new(&spec.firmware, unit_shift);
         let has_cores = limits.as_ref().is_some_and(|limits| limits.has_cores());
         let no_link = spec.link == Bandwidth::default();
+        let is_unlimited = spec.queue_depth == 0 && !has_cores;
+        let is_at_once = no_link && spec.controller.is_zero() && limits.is_none();
         Self {
-            is_unlimited: spec.queue_depth == 0 && !has_cores,
-            is_at_once: no_link && spec.controller.is_zero() && limits.is_none(),
+            is_unlimited,
+            is_at_once,
+            is_open: is_unlimited && is_at_once,
             limits,
             link: spec.link,
             no_link,
@@ -113,12 +118,24 @@ impl Ports {
             fetched: 0,
             waiting: Waiting::new(&spec.firmware),
             arriving: VecDeque::new(),
-            leaving: Ring::default(),
+            leaving: Line::default(),
             extras: VecDeque::new(),
             next_at: Instant::NEVER,
             in_free_at: Instant::START,
             out_free_at: Instant::START,
         }
+    }
+
+    /// True when a command that arrives is in the controller at once.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Counts a command as fetched.
+    #[inline]
+    pub fn count_fetched(&mut self) {
+        self.fetched += 1;
     }
 
     /// True when another command may be fetched.
@@ -147,6 +164,12 @@ impl Ports {
         self.waiting.remove(id)
     }
 
+    /// True when commands may wait for a place or a core.
+    #[inline]
+    pub fn makes_wait(&self) -> bool {
+        !self.is_unlimited
+    }
+
     /// The next waiting command, when a completion or a core made room for it.
     #[inline]
     pub fn take_next_queued(&mut self) -> Option<Command> {
@@ -171,7 +194,7 @@ impl Ports {
     /// [`Ports::fetch`] says when.
     #[inline]
     pub fn fetches_at_once(&mut self) -> bool {
-        self.fetched += 1;
+        self.count_fetched();
         self.is_at_once
     }
 
@@ -283,6 +306,11 @@ impl Ports {
     #[inline]
     pub fn complete_plainly(&mut self, now: Instant, id: u32, sectors: u32, gc_blocked: bool) {
         let leaving = Leaving { at: now, id, gc_blocked, ..Leaving::default() };
+        if self.is_at_once {
+            self.leaving.push_back(leaving);
+            self.next_at = now;
+            return;
+        }
         self.complete(now, leaving, u64::from(sectors) * SECTOR);
     }
 
@@ -326,6 +354,10 @@ impl Ports {
 
     #[inline]
     fn look_ahead(&mut self) {
+        if self.is_at_once {
+            self.next_at = self.leaving.front().map_or(Instant::NEVER, |completion| completion.at);
+            return;
+        }
         let arrival = self.arriving.front().map_or(Instant::NEVER, |(at, _)| *at);
         self.next_at =
             self.leaving.front().map_or(Instant::NEVER, |completion| completion.at).min(arrival);

@@ -77,6 +77,11 @@ impl Drive {
     /// read. True when there were any.
     #[inline]
     pub(in crate::drive) fn revive_pools(&mut self, now: Instant) -> bool {
+        self.ftl.has_revived() && self.revive_each(now)
+    }
+
+    #[cold]
+    fn revive_each(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(pool) = self.ftl.take_revived() {
             any = true;
@@ -124,6 +129,7 @@ impl Drive {
         }
     }
 
+    #[inline(never)]
     fn poll_turns(&mut self, now: Instant, die: Die) {
         if self.collector.planes.is_some() {
             return self.poll_planes(now, die);

@@ -184,7 +184,7 @@ impl Collector {
         (Channel(channels.start), channels.end - channels.start)
     }
 
-    #[inline]
+    #[inline(always)]
     fn domain_mut(&mut self, die: Die) -> &mut Domain {
         &mut self.domains[self.domain_of_die[die.index()] as usize]
     }

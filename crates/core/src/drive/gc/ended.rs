@@ -67,7 +67,12 @@ impl Drive {
                 self.counters.copied_units += u64::from(units);
                 self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
                 let flash = &mut self.flash;
-                self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
+                let store = |from, to, version| flash.copied(from, to, version);
+                if self.collector.way.is_single {
+                    self.ftl.single_copied(lane, row, store);
+                } else {
+                    self.ftl.copied(lane, row, store);
+                }
                 lane
             }
             _ => return false,
@@ -113,8 +118,14 @@ impl Drive {
         }
     }
 
+    #[cold]
+    fn room_revives(&mut self, now: Instant) {
+        self.revive_pools(now);
+        self.take_writes(now);
+    }
+
     /// A read of the page's block ended: an erase may have waited for it.
-    #[inline]
+    #[inline(always)]
     pub(in crate::drive) fn end_of_read(&mut self, now: Instant, page: Ppn) {
         if self.ftl.read_ended(page) {
             self.may_erase(now, self.flash.layout.block_of(page));
@@ -123,8 +134,8 @@ impl Drive {
             self.merge_read_ended(now, page);
         }
         // `nogc` passes over blocks being read: it may find one now, and waiting writes room.
-        if self.revive_pools(now) {
-            self.take_writes(now);
+        if self.ftl.has_revived() {
+            self.room_revives(now);
         }
     }
 }

@@ -11,11 +11,11 @@
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
 use crate::drive::later::Task;
-use crate::drive::{Command, Drive, PredictableLatency, Stamp};
+use crate::drive::{Command, Drive, Op, PredictableLatency, Stamp};
 use crate::flash::{Operation, What};
 use crate::ftl::Translation;
 use crate::sim::NIL;
-use crate::units::{Instant, Lane, Lpn, Ppn};
+use crate::units::{Instant, Lane, Lba, Lpn, Ppn, SECTOR};
 
 /// Reads on the direct way.
 #[derive(Clone, Debug, Default)]
@@ -69,10 +69,26 @@ impl Drive {
         }
     }
 
-    /// The mapping unit of a command that touches one, and no more.
+    /// Starts a read whose die is idle, or takes a write that the buffer has room for. False, and
+    /// nothing was done, where the command takes the way through the lists. Inlined down to calls
+    /// with numbers, so that such a command never lies in memory.
     #[inline(always)]
-    fn only_unit(&self, command: &Command) -> Option<Unit> {
-        let Command { lba, sectors, .. } = *command;
+    pub(in crate::drive) fn goes_directly(&mut self, now: Instant, command: &Command) -> bool {
+        let Command { id, op, lba, sectors, stream, fua, predictable, .. } = *command;
+        match op {
+            Op::Read if predictable == PredictableLatency::Off => {
+                self.starts_directly(now, id, (lba, sectors))
+            }
+            Op::Write if !fua && command.payload.is_none() => {
+                self.is_taken_directly(now, id, (lba, sectors), stream)
+            }
+            _ => false,
+        }
+    }
+
+    /// The mapping unit of a range that touches one, and no more.
+    #[inline(always)]
+    fn only_unit(&self, (lba, sectors): (Lba, u32)) -> Option<Unit> {
         let layout = &self.flash.layout;
         let (page, first) = (lba.0 >> layout.unit_shift, lba.0 as u32 & (layout.unit_sectors - 1));
         let is_one = sectors.wrapping_sub(1) < layout.unit_sectors - first;
@@ -82,30 +98,25 @@ impl Drive {
 
     /// Takes a write of one mapping unit into the buffer, if that has room and no other write waits
     /// for some. False where it has to wait, or completes on flash: then nothing was done.
-    #[inline]
-    pub(in crate::drive) fn is_taken_directly(&mut self, now: Instant, command: &Command) -> bool {
-        let long = self.spec.write_through || command.fua || command.payload.is_some();
-        if long || self.watches || !self.writes.waiting.is_empty() || self.is_read_only() {
+    fn is_taken_directly(&mut self, now: Instant, id: u32, range: (Lba, u32), stream: u8) -> bool {
+        let long = self.spec.write_through || self.watches;
+        if long || !self.writes.waiting.is_empty() || self.is_read_only() {
             return false;
         }
-        let Some(unit) = self.only_unit(command) else { return false };
+        let Some(unit) = self.only_unit(range) else { return false };
         let Some(slot) = self.slot_for(unit, Stamp::default()) else { return false };
-        self.buffer.slot_mut(slot).stream = command.stream;
-        self.counters.host_bytes_written += command.bytes();
+        self.buffer.slot_mut(slot).stream = stream;
+        self.counters.host_bytes_written += u64::from(unit.sectors) * SECTOR;
         self.direct.under_way += 1;
-        self.later.put(now + self.spec.buffer_hit, Task::Taken { id: command.id });
+        self.later.put(now + self.spec.buffer_hit, Task::Taken { id });
         self.drain(now);
         true
     }
 
     /// Starts a read whose die is idle. False where it has to wait, or needs more than one
     /// operation of the flash, or none: then nothing was done.
-    #[inline]
-    pub(in crate::drive) fn starts_directly(&mut self, now: Instant, command: &Command) -> bool {
-        let Command { id, sectors, predictable: PredictableLatency::Off, .. } = *command else {
-            return false;
-        };
-        let Some(Unit { lpn, .. }) = self.only_unit(command) else { return false };
+    fn starts_directly(&mut self, now: Instant, id: u32, range: (Lba, u32)) -> bool {
+        let Some(Unit { lpn, sectors, .. }) = self.only_unit(range) else { return false };
         if self.flash.has_trains() || self.buffer.find(lpn).is_some() {
             return false;
         }
@@ -119,7 +130,7 @@ impl Drive {
         self.ftl.read_started(ppn);
         let op = match self.direct.ops.is_empty() {
             false => self.direct.ops[die.index()],
-            true => self.ops.insert(direct_op(lane)),
+            true => self.new_direct_op(lane),
         };
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane) = (Owner::Direct { id }, lane);
@@ -130,6 +141,12 @@ impl Drive {
         let what = What::Read { page: ppn, sectors };
         self.flash.start(now, die, Operation { what, token: op, gc: false });
         true
+    }
+
+    /// Apart, since an operation is aligned to a line of the cache, and so the stack would be.
+    #[inline(never)]
+    fn new_direct_op(&mut self, lane: Lane) -> u32 {
+        self.ops.insert(direct_op(lane))
     }
 }
 

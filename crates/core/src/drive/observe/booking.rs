@@ -13,6 +13,7 @@ impl Drive {
     /// Attributes every command from now on: call it before the first. Books that are kept already
     /// are kept on.
     pub fn attribute(&mut self) {
+        self.direct.close();
         let flash = &mut self.flash;
         self.attribution.get_or_insert_with(|| {
             flash.keep_books();

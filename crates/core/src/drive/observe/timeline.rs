@@ -135,6 +135,7 @@ impl Timeline {
 impl Drive {
     /// Keeps a timeline from now on: call it before the first command.
     pub fn keep_timeline(&mut self, spec: &TimelineSpec) {
+        self.direct.close();
         self.flash.log_activity(Room::new(spec.from, spec.to, spec.limit));
         let pools = self.ftl.pools() as usize;
         self.timeline = Some(Box::new(Timeline {
