@@ -245,7 +245,7 @@ impl PageMap {
     }
 
     /// The row on lane `to` for the last [`Step::Program`] of the chain of `lane`, now taken.
-    #[inline]
+    #[inline(always)]
     pub fn open_copy_row(&mut self, lane: Lane, to: Lane) -> Option<Ppn> {
         self.open_row_of(to, Stream::Copy, self.relocations[lane.index()].class)
     }

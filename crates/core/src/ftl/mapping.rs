@@ -84,7 +84,7 @@ impl Mapping {
     }
 
     /// The first valid page in `from..end`.
-    #[inline]
+    #[inline(always)]
     pub fn next_valid(&self, from: u32, end: u32) -> Option<u32> {
         let mut at = from;
         while at < end {

@@ -184,47 +184,52 @@ impl PageMap {
 
     /// The next row of a lane for a stream of `class`, now taken; `None` when the lane has no room
     /// for it.
-    #[inline]
+    #[inline(always)]
     pub fn open_row_of(&mut self, lane: Lane, stream: Stream, class: u32) -> Option<Ppn> {
-        let pool = self.pool_of(lane).index();
-        if self.pools[pool].shared
-            && stream == Stream::Host
-            && self.pools[pool].units_above_reserve(&self.layout) == 0
-        {
+        let number = self.pool_of(lane);
+        let pool = &mut self.pools[number.index()];
+        if pool.shared && stream == Stream::Host && pool.units_above_reserve(&self.layout) == 0 {
             return None;
         }
-        let stream = self.pools[pool].frontier_of(stream);
-        let at = self.frontier_at(lane, class);
-        let frontier = &mut self.frontiers[at][stream as usize];
+        let (stream, at) = (pool.frontier_of(stream), class * self.layout.lanes + lane.0);
+        let mut frontier = &mut self.frontiers[at as usize][stream as usize];
         if frontier.row == self.layout.rows {
-            let index = self.pools[pool].open_next(class, stream, frontier.opened)?;
-            *frontier = Frontier {
-                block: self.layout.block(lane, index),
-                row: 0,
-                opened: frontier.opened + 1,
-            };
-            if let Some(headers) = &mut self.headers {
-                headers.open(
-                    frontier.block,
-                    if stream == Stream::Host { Role::Data } else { Role::Copies },
-                );
-            }
-            if let Some(classes) = &mut self.classes {
-                classes.opened(frontier.block, class);
-            }
+            self.open_block(lane, stream, class)?;
+            frontier = &mut self.frontiers[at as usize][stream as usize];
         }
         let row = self.layout.row_start(frontier.block, frontier.row);
         frontier.row += 1;
         Retire::row_opened(&mut self.retire, frontier.block);
-        let free = &mut self.pools[pool].free_units;
+        let free = &mut self.pools[number.index()].free_units;
         *free -= self.layout.units_per_row;
         self.least_free = self.least_free.min(*free);
         self.clock += u64::from(self.layout.units_per_row);
         Some(row)
     }
 
+    /// The open block of a lane is full: the next one, if the lane has room for the stream.
+    #[inline(never)]
+    fn open_block(&mut self, lane: Lane, stream: Stream, class: u32) -> Option<()> {
+        let pool = self.pool_of(lane).index();
+        let at = self.frontier_at(lane, class);
+        let frontier = &mut self.frontiers[at][stream as usize];
+        let index = self.pools[pool].open_next(class, stream, frontier.opened)?;
+        *frontier =
+            Frontier { block: self.layout.block(lane, index), row: 0, opened: frontier.opened + 1 };
+        if let Some(headers) = &mut self.headers {
+            headers.open(
+                frontier.block,
+                if stream == Stream::Host { Role::Data } else { Role::Copies },
+            );
+        }
+        if let Some(classes) = &mut self.classes {
+            classes.opened(frontier.block, class);
+        }
+        Some(())
+    }
+
     /// The program of a row is done; call after its pages were committed.
-    #[inline]
+    #[inline(always)]
     pub fn row_programmed(&mut self, row: Ppn) {
         if self.retire.is_some() {
             self.row_ended(row);
@@ -248,7 +253,7 @@ impl PageMap {
     }
 
     /// The host's newest version of `lpn` is on flash at `ppn`.
-    #[inline]
+    #[inline(always)]
     pub fn commit(&mut self, lpn: Lpn, ppn: Ppn) {
         self.invalidate(lpn);
         self.mapping.put(lpn, ppn);
@@ -264,7 +269,7 @@ impl PageMap {
         self.mapping.forget(lpn);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn invalidate(&mut self, lpn: Lpn) {
         let old = self.mapping.physical(lpn);
         if old.is_some() {
@@ -421,13 +426,14 @@ impl PageMap {
     }
 
     /// True when only the reserve is left and an open block of the host has at most `rows` left.
-    #[inline]
+    #[inline(always)]
     fn is_last_block_used(&self, pool: Pool, rows: u32) -> bool {
         let state = &self.pools[pool.index()];
         (state.shared || state.free.len() <= state.reserve as usize)
             && self.are_last_rows_used(state, rows)
     }
 
+    #[inline(never)]
     fn are_last_rows_used(&self, state: &PoolState, rows: u32) -> bool {
         if state.shared {
             return state.units_above_reserve(&self.layout) <= rows * self.layout.units_per_row;

@@ -16,7 +16,7 @@ impl PageMap {
 
     /// Where copies go singly: [`PageMap::read_done`] and [`PageMap::step`] for a page that is
     /// still valid; its program is next. False, and nothing was done, where it is not.
-    #[inline]
+    #[inline(always)]
     pub fn single_read(&mut self, lane: Lane, load: impl Fn(Ppn) -> u32) -> bool {
         let chain = &mut self.relocations[lane.index()];
         let from = Ppn(chain.cursor_before);
@@ -31,6 +31,20 @@ impl PageMap {
         );
         chain.writing.push(Moving { from, lpn, version: load(from), class: 0 });
         true
+    }
+
+    /// Where copies go singly: [`PageMap::step`] of a chain of which nothing is on its way: the page
+    /// to read next; `None`: everything valid is out of the lane's block.
+    #[inline(always)]
+    pub fn single_step(&mut self, lane: Lane) -> Option<Ppn> {
+        let chain = &mut self.relocations[lane.index()];
+        debug_assert!(chain.staged.is_empty() && chain.writing.is_empty());
+        let Some(page) = self.mapping.next_valid(chain.cursor, chain.end) else {
+            chain.cursor = chain.end;
+            return None;
+        };
+        chain.reads_page(page, &self.mapping);
+        Some(Ppn(page))
     }
 
     /// Where copies go singly: [`PageMap::copied`].

@@ -74,6 +74,47 @@ impl Drive {
         }
     }
 
+    /// The next operation of a chain that copies singly starts on `die`, which is its lane's, where
+    /// its last one just ended. Callers pass a step that they know, so the branches fold.
+    #[inline(always)]
+    pub(in crate::drive) fn start_single_copy(
+        &mut self,
+        now: Instant,
+        op: u32,
+        die: Die,
+        step: Step,
+    ) {
+        let queues = &self.queues[die.index()];
+        let is_next = if self.collector.takes_the_die() {
+            queues.gc.front().is_none()
+        } else {
+            queues.is_empty()
+        };
+        let operation = &self.ops[op];
+        let (Owner::ChainRead { lane } | Owner::ChainProgram { lane }) = operation.owner else {
+            unreachable!("a chain goes on")
+        };
+        if !is_next {
+            return self.take_step(now, lane, step);
+        }
+        let sectors =
+            if self.collector.copies_inside() { 0 } else { self.flash.layout.unit_sectors };
+        let (owner, ppn, what) = match step {
+            Step::Read { page, .. } => {
+                (Owner::ChainRead { lane }, page, What::Read { page, sectors })
+            }
+            Step::Program { .. } => {
+                let row = self.ftl.open_copy_row(lane, lane);
+                let row = row.expect("the reserve holds a victim's copies");
+                (Owner::ChainProgram { lane }, row, What::Program { row, sectors })
+            }
+            Step::Copied => unreachable!("it is no operation"),
+        };
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.ppn, operation.sectors) = (owner, ppn, sectors);
+        self.flash.start(now, die, Operation { what, token: op, gc: true });
+    }
+
     /// The next operation of a chain starts on `die`, where its last one just ended.
     #[inline]
     pub(in crate::drive) fn start_next_copy(

@@ -47,19 +47,21 @@ impl Drive {
                 self.whole_copy_done(die, lane);
                 lane
             }
+            Owner::ChainRead { lane } if self.collector.way.is_single => {
+                self.single_read_ended(now, op, die, lane);
+                return true;
+            }
             Owner::ChainRead { lane } => {
                 self.counters.units_read += u64::from(operation.units);
                 let flash = &self.flash;
-                let step = if self.collector.way.is_single
-                    && self.ftl.single_read(lane, |page| flash.load(page))
-                {
-                    Step::Program { lane, units: 1 }
-                } else {
-                    self.ftl.read_done(lane, |page| flash.load(page));
-                    self.ftl.step(lane)
-                };
+                self.ftl.read_done(lane, |page| flash.load(page));
+                let step = self.ftl.step(lane);
                 self.start_next_copy(now, op, die, lane, step);
                 self.poll_gc(now, die);
+                return true;
+            }
+            Owner::ChainProgram { lane } if self.collector.way.is_single => {
+                self.single_program_ended(now, op, die, lane);
                 return true;
             }
             Owner::ChainProgram { lane } => {
@@ -67,12 +69,7 @@ impl Drive {
                 self.counters.copied_units += u64::from(units);
                 self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
                 let flash = &mut self.flash;
-                let store = |from, to, version| flash.copied(from, to, version);
-                if self.collector.way.is_single {
-                    self.ftl.single_copied(lane, row, store);
-                } else {
-                    self.ftl.copied(lane, row, store);
-                }
+                self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
                 lane
             }
             _ => return false,
@@ -84,6 +81,40 @@ impl Drive {
         self.start_next_copy(now, op, die, lane, step);
         self.poll_gc(now, die);
         true
+    }
+
+    /// The read of a copy that goes singly ended: its page is programmed next, if it still counts.
+    #[inline(never)]
+    fn single_read_ended(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+        self.counters.units_read += 1;
+        let flash = &self.flash;
+        if self.ftl.single_read(lane, |page| flash.load(page)) {
+            self.start_single_copy(now, op, die, Step::Program { lane, units: 1 });
+        } else {
+            self.single_copy_goes_on(now, op, die, lane);
+        }
+        self.poll_gc(now, die);
+    }
+
+    /// The program of a copy that goes singly ended: the next page is read.
+    #[inline(never)]
+    fn single_program_ended(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+        let row = self.ops[op].ppn;
+        self.counters.copied_units += 1;
+        let flash = &mut self.flash;
+        self.ftl.single_copied(lane, row, |from, to, version| flash.copied(from, to, version));
+        if !self.collector.way.is_whole || !self.start_whole_copy(now, op, die, lane) {
+            self.single_copy_goes_on(now, op, die, lane);
+            self.poll_gc(now, die);
+        }
+    }
+
+    #[inline(always)]
+    fn single_copy_goes_on(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+        match self.ftl.single_step(lane) {
+            Some(page) => self.start_single_copy(now, op, die, Step::Read { page, units: 1 }),
+            None => self.take_step(now, lane, Step::Copied),
+        }
     }
 
     pub(in crate::drive) fn chain_erase_done(&mut self, now: Instant, block: Block) {

@@ -418,7 +418,15 @@ impl Drive {
     }
 
     /// The host's data was programmed in a plane: does its rate leave time for turns?
+    #[inline]
     pub(in crate::drive) fn row_was_written(&mut self, now: Instant, pool: Pool) {
+        if self.collector.planes.is_some() {
+            self.row_was_written_in_plane(now, pool);
+        }
+    }
+
+    #[inline(never)]
+    fn row_was_written_in_plane(&mut self, now: Instant, pool: Pool) {
         let Self { ftl, flash, collector, counters, .. } = self;
         let Some(planes) = &mut collector.planes else { return };
         let Some(rotation) = &mut planes.rotation else { return };

@@ -10,13 +10,13 @@
 
 use crate::drive::buffer::rows::Row;
 use crate::drive::buffer::slots::State;
-use crate::drive::face::request::Unit;
+use crate::drive::face::request::{Request, Unit};
 use crate::drive::features::Scheme;
 use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
 use crate::sim::{NIL, Ring};
-use crate::units::{Instant, Lane};
+use crate::units::{Instant, Lane, Lpn};
 use std::collections::VecDeque;
 
 /// The state of the write path.
@@ -145,7 +145,7 @@ impl Drive {
 
     fn take_waiting(&mut self, now: Instant) {
         while let Some(request) = self.next_write() {
-            if !self.take_write(now, request) {
+            if self.finds_no_room(request) || !self.take_write(now, request) {
                 if !self.requests[request].stalled {
                     self.requests[request].stalled = true;
                     self.counters.buffer.stalls += 1;
@@ -160,6 +160,15 @@ impl Drive {
                 self.later.put(now + self.spec.buffer_hit, Task::Served { request });
             }
         }
+    }
+
+    /// True when the next page of a write has no room for certain: the buffer is full, and holds no
+    /// older version of it.
+    #[inline]
+    fn finds_no_room(&self, request: u32) -> bool {
+        let Request { command, next_unit, .. } = &self.requests[request];
+        let page = (command.lba.0 >> self.flash.layout.unit_shift) as u32 + next_unit;
+        self.buffer.is_full() && command.op == Op::Write && self.buffer.find(Lpn(page)).is_none()
     }
 
     /// The drive is read-only: writes and deallocations that wait for room take no more pages.

@@ -168,6 +168,19 @@ impl Generator {
 }
 
 impl RequestSource for Generator {
+    fn next_requests(&mut self, places: &mut [Request]) -> usize {
+        if self.is_plain {
+            let drawn = self.left.min(places.len() as u64) as usize;
+            places[..drawn].iter_mut().for_each(|place| *place = self.next_plain());
+            return drawn;
+        }
+        for (at, place) in places.iter_mut().enumerate() {
+            let Some(request) = self.next_request() else { return at };
+            *place = request;
+        }
+        places.len()
+    }
+
     #[inline]
     fn next_request(&mut self) -> Option<Request> {
         if self.left == 0 {
