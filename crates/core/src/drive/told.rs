@@ -19,10 +19,11 @@ impl Drive {
             self.step_ended(now, op);
             self.op_done(now, op, fired.behind_gc());
         }
-        if let Some(die) = fired.free()
-            && (self.flash.is_idle(die) || !self.direct.is_possible())
-        {
-            self.die_is_free(now, die, fired.done().is_none());
+        if let Some(die) = fired.free() {
+            let is_idle = self.flash.is_idle(die);
+            if is_idle || !self.direct.is_possible() {
+                self.die_is_free(now, die, is_idle, fired.done().is_none());
+            }
         }
         if let Some(die) = fired.preload() {
             self.preload(now, die);
@@ -31,9 +32,12 @@ impl Drive {
 
     /// The array of a die may take an operation, with one that ended or, `early`, before it did.
     #[inline(always)]
-    fn die_is_free(&mut self, now: Instant, die: Die, early: bool) {
+    fn die_is_free(&mut self, now: Instant, die: Die, is_idle: bool, early: bool) {
         if early {
             self.array_is_free(now, die);
+        }
+        if !early && is_idle && !self.may_dispatch_if(true, die) {
+            return self.flash.rest_idle(die);
         }
         if self.may_dispatch(die) {
             self.dispatch(now, die);

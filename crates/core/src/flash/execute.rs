@@ -19,15 +19,15 @@ impl Flash {
         if self.is_lean {
             self.start_as::<true>(now, die, operation);
         } else {
-            // A copy, so that elsewhere it never lies in memory.
-            let Operation { what, token, gc } = operation;
-            self.start_watched(now, die, Operation { what, token, gc });
+            self.start_watched(now, die, operation.what, (operation.token, operation.gc));
         }
     }
 
+    /// Its arguments go in registers, so that an operation never lies in memory where this is not
+    /// called.
     #[inline(never)]
-    fn start_watched(&mut self, now: Instant, die: Die, operation: Operation) {
-        self.start_as::<false>(now, die, operation);
+    fn start_watched(&mut self, now: Instant, die: Die, what: What, (token, gc): (u32, bool)) {
+        self.start_as::<false>(now, die, Operation { what, token, gc });
     }
 
     /// [`Flash::start`]; `LEAN` where no feature looks. Callers pass constants: branches fold.
@@ -119,16 +119,18 @@ impl Flash {
     ) -> Reserved {
         let reserved = self.reserve_as::<LEAN>(now, at, Whose::Current, crossing, operation);
         if reserved.behind_gc {
-            self.waits_behind_gc(at.0, operation);
+            self.waits_behind_gc(at.0);
         }
         reserved
     }
 
     /// The operation under way on the die waits on the channel for garbage collection.
     #[inline(never)]
-    fn waits_behind_gc(&mut self, slot: usize, operation: &Operation) {
-        self.dies[slot].behind_gc = true;
-        self.report_wait(operation);
+    fn waits_behind_gc(&mut self, slot: usize) {
+        let die = &mut self.dies[slot];
+        die.behind_gc = true;
+        let operation = die.operation;
+        self.report_wait(&operation);
     }
 
     /// Takes the channel of the die in `slot` for what crosses it, as soon as those who asked
@@ -404,7 +406,7 @@ impl Flash {
         let reserved = self.reserve_as::<LEAN>(now, at, Whose::Current, crossing, &operation);
         self.timers.set(slot, reserved.end);
         if reserved.behind_gc {
-            self.waits_behind_gc(slot, &operation);
+            self.waits_behind_gc(slot);
         }
         if !LEAN {
             self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
@@ -427,6 +429,13 @@ impl Flash {
             blame.freed(now, slot);
         }
         self.dies[slot].free(now);
+    }
+
+    /// [`Flash::rest`] of a die that is known to be idle.
+    #[inline]
+    pub fn rest_idle(&mut self, die: Die) {
+        debug_assert!(self.is_idle(die), "die {die} works");
+        self.timers.clear(die.index());
     }
 
     /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before

@@ -190,6 +190,12 @@ impl Layout {
         Ppn(block.0 * self.units_per_block + row * self.units_per_row)
     }
 
+    /// True when `row` starts the last row of its block.
+    #[inline]
+    pub fn is_last_row(&self, block: Block, row: Ppn) -> bool {
+        row.0 + self.units_per_row == (block.0 + 1) * self.units_per_block
+    }
+
     /// The row of a page within its block.
     #[inline]
     pub fn row_of(&self, ppn: Ppn) -> u32 {

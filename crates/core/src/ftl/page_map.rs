@@ -233,8 +233,11 @@ impl PageMap {
     pub fn row_programmed(&mut self, row: Ppn) {
         if self.retire.is_some() {
             self.row_ended(row);
-        } else if self.layout.row_of(row) + 1 == self.layout.rows {
-            self.block_filled(self.layout.block_of(row));
+        } else {
+            let block = self.layout.block_of(row);
+            if self.layout.is_last_row(block, row) {
+                self.block_filled(block);
+            }
         }
     }
 
@@ -327,14 +330,19 @@ impl PageMap {
     }
 
     /// A read of the page's block ended; true when an erase of that block may have waited for it.
-    #[inline]
+    #[inline(always)]
     pub fn read_ended(&mut self, ppn: Ppn) -> bool {
         let block = self.layout.block_of(ppn);
         if !self.blocks.read_ended(block) {
             return false;
         }
         self.revive(block);
-        let waited = self.erases_waiting > 0 && self.erase_waits(block);
+        self.erases_waiting > 0 && self.erase_waited(block)
+    }
+
+    #[inline(never)]
+    fn erase_waited(&mut self, block: Block) -> bool {
+        let waited = self.erase_waits(block);
         self.erases_waiting -= u32::from(waited);
         waited
     }
@@ -411,7 +419,7 @@ impl PageMap {
     }
 
     /// True at or below the hard mark: reclaiming goes before the host's requests.
-    #[inline]
+    #[inline(always)]
     pub fn is_urgent(&self, pool: Pool) -> bool {
         let state = &self.pools[pool.index()];
         state.free_units <= self.hard_units

@@ -103,12 +103,13 @@ impl Relocation {
     /// memory.
     #[inline]
     pub fn hint(&mut self, mapping: &Mapping) {
-        while self.hinted < self.end.min(self.cursor + HINTS) {
-            if mapping.is_valid(Ppn(self.hinted)) {
-                mapping.prefetch(mapping.logical_of(Ppn(self.hinted)));
+        let end = self.end.min(self.cursor + HINTS);
+        for page in (self.hinted..end).map(Ppn) {
+            if mapping.is_valid(page) {
+                mapping.prefetch(mapping.logical_of(page));
             }
-            self.hinted += 1;
         }
+        self.hinted = self.hinted.max(end);
         mapping.prefetch_logical(Ppn(self.hinted + HINTS));
     }
 

@@ -148,8 +148,14 @@ impl Drive {
     /// False when [`Drive::dispatch`] would find nothing to do: a collection's chain went on, say.
     #[inline]
     pub(in crate::drive) fn may_dispatch(&self, die: Die) -> bool {
+        self.may_dispatch_if(self.flash.is_idle(die), die)
+    }
+
+    /// The same, where it is known whether the die is idle.
+    #[inline(always)]
+    pub(in crate::drive) fn may_dispatch_if(&self, is_idle: bool, die: Die) -> bool {
         let queues = &self.queues[die.index()];
-        let may = match self.flash.is_idle(die) {
+        let may = match is_idle {
             true if self.collector.is_closed(die) => queues.gc.front().is_some(),
             true => !queues.is_empty(),
             false => self.suspension.is_some(),
@@ -257,7 +263,7 @@ impl Drive {
 
     /// True when GC operations of the pool go before the host's that wait for their die;
     /// `reads_wait` there, or not.
-    #[inline]
+    #[inline(always)]
     pub(in crate::drive) fn gc_goes_before(&self, pool: Pool, reads_wait: bool) -> bool {
         match self.collector.lease.rank {
             Rank::First => true,
@@ -269,6 +275,7 @@ impl Drive {
     }
 
     /// True while programs of the host wait on the pool's channel.
+    #[inline(never)]
     fn writes_wait(&self, pool: Pool) -> bool {
         let layout = &self.flash.layout;
         let channel = layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).first()));

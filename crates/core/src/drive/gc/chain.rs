@@ -81,7 +81,7 @@ impl Drive {
         &mut self,
         now: Instant,
         op: u32,
-        die: Die,
+        (die, lane): (Die, Lane),
         step: Step,
     ) {
         let queues = &self.queues[die.index()];
@@ -89,10 +89,6 @@ impl Drive {
             queues.gc.front().is_none()
         } else {
             queues.is_empty()
-        };
-        let operation = &self.ops[op];
-        let (Owner::ChainRead { lane } | Owner::ChainProgram { lane }) = operation.owner else {
-            unreachable!("a chain goes on")
         };
         if !is_next {
             return self.take_step(now, lane, step);

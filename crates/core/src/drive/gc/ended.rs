@@ -89,7 +89,7 @@ impl Drive {
         self.counters.units_read += 1;
         let flash = &self.flash;
         if self.ftl.single_read(lane, |page| flash.load(page)) {
-            self.start_single_copy(now, op, die, Step::Program { lane, units: 1 });
+            self.start_single_copy(now, op, (die, lane), Step::Program { lane, units: 1 });
         } else {
             self.single_copy_goes_on(now, op, die, lane);
         }
@@ -112,7 +112,9 @@ impl Drive {
     #[inline(always)]
     fn single_copy_goes_on(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
         match self.ftl.single_step(lane) {
-            Some(page) => self.start_single_copy(now, op, die, Step::Read { page, units: 1 }),
+            Some(page) => {
+                self.start_single_copy(now, op, (die, lane), Step::Read { page, units: 1 })
+            }
             None => self.take_step(now, lane, Step::Copied),
         }
     }
