@@ -34,7 +34,10 @@ impl Drive {
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }
-            Owner::Rebuild { .. } | Owner::LookUp { .. } | Owner::MapRead { .. } => {
+            Owner::Direct { .. }
+            | Owner::Rebuild { .. }
+            | Owner::LookUp { .. }
+            | Owner::MapRead { .. } => {
                 operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
@@ -86,7 +89,7 @@ impl Drive {
             Owner::Journal | Owner::Checkpoint { .. } => {
                 What::System { sectors: operation.sectors }
             }
-            Owner::Direct { .. } | Owner::ChainCopy { .. } | Owner::MergeRun { .. } => {
+            Owner::ChainCopy { .. } | Owner::MergeRun { .. } => {
                 unreachable!("it starts by itself")
             }
         }

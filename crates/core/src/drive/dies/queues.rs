@@ -36,7 +36,7 @@ impl Class {
 pub(in crate::drive) enum Owner {
     /// A host read: pages `first..` of the request.
     Request { request: u32, first: u32 },
-    /// A read of one page that found its die idle: the host's command, which has no request.
+    /// A read of one page on the direct way: the host's command, which has no request.
     Direct { id: u32 },
     /// A part of the page map is read from a spare area: page `number` of a host read can be
     /// translated then.
@@ -105,6 +105,8 @@ pub(in crate::drive) struct FlashOp {
     pub gc_before: Duration,
     /// Garbage collection lay in its wait.
     pub gc_blocked: bool,
+    /// A read on the direct way: garbage collection was at its die when it arrived.
+    pub gc_blocked_at_split: bool,
     /// A row of the host's: the class of its data.
     pub data_class: u8,
     /// A read under a partial page of the buffer: that page's version and the one it expects
@@ -120,7 +122,7 @@ impl FlashOp {
     pub fn new(owner: Owner, class: Class, lane: Lane, ppn: Ppn, units: u32, sectors: u32) -> Self {
         let (sequence, gc_before) = (0, Duration::ZERO);
         let (gc_blocked, over, feeds, next) = (false, NO_STAMP, NIL, NIL);
-        let data_class = 0;
+        let (gc_blocked_at_split, data_class) = (false, 0);
         Self {
             owner,
             class,
@@ -131,6 +133,7 @@ impl FlashOp {
             sequence,
             gc_before,
             gc_blocked,
+            gc_blocked_at_split,
             data_class,
             over,
             feeds,

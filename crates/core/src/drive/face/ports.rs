@@ -302,10 +302,18 @@ impl Ports {
         at
     }
 
-    /// Sends a completion of which nothing else is to be said, and the data of a read.
+    /// Sends a completion of which nothing else is to be said but whether garbage collection lay in
+    /// its wait, and at its die when it arrived; and the data of a read.
     #[inline]
-    pub fn complete_plainly(&mut self, now: Instant, id: u32, sectors: u32, gc_blocked: bool) {
-        let leaving = Leaving { at: now, id, gc_blocked, ..Leaving::default() };
+    pub fn complete_plainly(
+        &mut self,
+        now: Instant,
+        id: u32,
+        sectors: u32,
+        (gc_blocked, gc_blocked_at_split): (bool, bool),
+    ) {
+        let leaving =
+            Leaving { at: now, id, gc_blocked, gc_blocked_at_split, ..Leaving::default() };
         if self.is_at_once {
             self.leaving.push_back(leaving);
             self.next_at = now;

@@ -1,12 +1,12 @@
-//! Reads and writes that wait for nothing: the way of `read` or `write`, `dies/schedule` and `told`
-//! in one go.
+//! Reads and writes of one mapping unit, without a request: the way of `read` or `write`,
+//! `dies/schedule` and `told` in one go.
 //!
-//! A read of one mapping unit that lies on flash and not in the write buffer, whose die is idle and
-//! has no operation waiting, starts at once. In a drive without optional features nothing on the
-//! way there and back asks about it, so this file does what is left: it has no request, and its die
-//! keeps the place of its operation. A write of one unit that the buffer has room for has no
-//! request either. In all other cases nothing is done here, and commands take the way through the
-//! lists. The ends are in `ended`.
+//! A read of one mapping unit that lies on flash and not in the write buffer is one operation. In a
+//! drive without optional features nothing on the way there and back asks about more than that, so
+//! this file does what is left. Where its die is idle and has no operation waiting it starts at
+//! once, and the die keeps the place of its operation; else it joins the die's list. A write of one
+//! unit that the buffer has room for has no request either. In all other cases nothing is done
+//! here. The ends are in `ended`.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
@@ -15,7 +15,7 @@ use crate::drive::{Command, Drive, Op, PredictableLatency, Stamp};
 use crate::flash::{Operation, What};
 use crate::ftl::Translation;
 use crate::sim::NIL;
-use crate::units::{Instant, Lane, Lba, Lpn, Ppn, SECTOR};
+use crate::units::{Die, Instant, Lane, Lba, Lpn, Ppn, SECTOR};
 
 /// Reads on the direct way.
 #[derive(Clone, Debug, Default)]
@@ -69,8 +69,8 @@ impl Drive {
         }
     }
 
-    /// Starts a read whose die is idle, or takes a write that the buffer has room for. False, and
-    /// nothing was done, where the command takes the way through the lists. Inlined down to calls
+    /// Starts a read, or puts it on the list of its die, or takes a write that the buffer has room
+    /// for. False, and nothing was done, where the command needs a request. Inlined down to calls
     /// with numbers, so that such a command never lies in memory.
     #[inline(always)]
     pub(in crate::drive) fn goes_directly(&mut self, now: Instant, command: &Command) -> bool {
@@ -113,7 +113,7 @@ impl Drive {
         true
     }
 
-    /// Starts a read whose die is idle. False where it has to wait, or needs more than one
+    /// Starts a read, or puts it on the list of its die. False where it needs more than one
     /// operation of the flash, or none: then nothing was done.
     fn starts_directly(&mut self, now: Instant, id: u32, range: (Lba, u32)) -> bool {
         let Some(Unit { lpn, sectors, .. }) = self.only_unit(range) else { return false };
@@ -124,7 +124,8 @@ impl Drive {
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
         let die = self.flash.layout.die_of(lane);
         if !self.is_free_for_host(die) {
-            return false;
+            self.waits_directly(now, die, Owner::Direct { id }, (lane, ppn, sectors));
+            return true;
         }
         debug_assert!(!self.flash.is_collecting(die), "die {die} is idle and open");
         self.ftl.read_started(ppn);
@@ -141,6 +142,28 @@ impl Drive {
         let what = What::Read { page: ppn, sectors };
         self.flash.start(now, die, Operation { what, token: op, gc: false });
         true
+    }
+
+    /// A read on the direct way joins its die's list.
+    #[inline(never)]
+    fn waits_directly(
+        &mut self,
+        now: Instant,
+        die: Die,
+        owner: Owner,
+        (lane, ppn, sectors): (Lane, Ppn, u32),
+    ) {
+        self.ftl.read_started(ppn);
+        self.next_sequence += 1;
+        self.direct.under_way += 1;
+        self.collector.user_arrived(die);
+        let mut op = FlashOp::new(owner, Class::Read, lane, ppn, 1, sectors);
+        op.sequence = self.next_sequence;
+        op.gc_before = self.flash.gc_time(die, now);
+        op.gc_blocked_at_split = self.flash.is_collecting(die);
+        let op = self.ops.insert(op);
+        self.queues[die.index()].read.push(&mut self.ops, op);
+        self.look_at(now, die);
     }
 
     /// Apart, since an operation is aligned to a line of the cache, and so the stack would be.

@@ -12,7 +12,7 @@ use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 
 impl Drive {
-    /// The end of a read that started at once: nothing else waits for it but, perhaps, an erase.
+    /// The end of a read on the direct way: nothing else waits for it but, perhaps, an erase.
     #[inline]
     pub(in crate::drive) fn direct_read_ended(
         &mut self,
@@ -21,16 +21,17 @@ impl Drive {
         id: u32,
         behind_gc: bool,
     ) {
-        let FlashOp { lane, ppn, sectors, .. } = self.ops[op];
+        let FlashOp { lane, ppn, sectors, gc_blocked, gc_blocked_at_split, .. } = self.ops[op];
         let die = self.flash.layout.die_of(lane);
         self.direct.under_way -= 1;
-        if self.direct.ops.is_empty() {
+        if self.direct.ops.get(die.index()) != Some(&op) {
             self.ops.release(op);
         }
         self.collector.user_read_ended(die);
         self.counters.units_read += 1;
         self.end_of_read(now, ppn);
-        self.ports.complete_plainly(now, id, sectors, behind_gc);
+        let blocked = (behind_gc | gc_blocked, gc_blocked_at_split);
+        self.ports.complete_plainly(now, id, sectors, blocked);
         self.collector.user_ended(die);
         self.poll_gc(now, die);
     }
@@ -39,7 +40,7 @@ impl Drive {
     #[inline]
     pub(in crate::drive) fn direct_write_ended(&mut self, now: Instant, id: u32) {
         self.direct.under_way -= 1;
-        self.ports.complete_plainly(now, id, 0, false);
+        self.ports.complete_plainly(now, id, 0, (false, false));
     }
 
     /// A host read's flash operation is done.
