@@ -14,7 +14,6 @@ pub(in crate::drive) struct Request {
     pub remaining: u32,
     /// A write's next page to go into the buffer.
     pub next_unit: u32,
-    pub stalled: bool,
     pub gc_blocked: bool,
     pub gc_blocked_at_split: bool,
     /// A page of it could not be read.
@@ -84,7 +83,6 @@ impl Request {
             command: Asked { lba, id, sectors, op, fua, predictable, stream },
             remaining: 0,
             next_unit: 0,
-            stalled: false,
             gc_blocked: false,
             gc_blocked_at_split: false,
             unrecovered: false,

@@ -5,11 +5,12 @@
 //! drive without optional features nothing on the way there and back asks about more than that, so
 //! this file does what is left. Where its die is idle and has no operation waiting it starts at
 //! once, and the die keeps the place of its operation; else it joins the die's list. A write of one
-//! unit that the buffer has room for has no request either. In all other cases nothing is done
-//! here. The ends are in `ended`.
+//! unit has no request either, also where it waits for room in the buffer. In all other cases
+//! nothing is done here. The ends are in `ended`.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
+use crate::drive::io::write::Incoming;
 use crate::drive::later::Task;
 use crate::drive::{Command, Drive, Op, PredictableLatency, Stamp};
 use crate::flash::{Operation, What};
@@ -96,20 +97,28 @@ impl Drive {
         (is_one && is_there).then_some(Unit { lpn: Lpn(page as u32), first, sectors })
     }
 
-    /// Takes a write of one mapping unit into the buffer, if that has room and no other write waits
-    /// for some. False where it has to wait, or completes on flash: then nothing was done.
+    /// Takes a write of one mapping unit into the buffer, or puts it behind those that wait for
+    /// room. False where it completes on flash, or has other pages leave on its account: then
+    /// nothing was done.
     fn is_taken_directly(&mut self, now: Instant, id: u32, range: (Lba, u32), stream: u8) -> bool {
-        let long = self.spec.write_through || self.watches;
-        if long || !self.writes.waiting.is_empty() || self.is_read_only() {
+        let long = self.spec.write_through || self.watches || self.writes.own_room;
+        if long || self.is_read_only() {
             return false;
         }
         let Some(unit) = self.only_unit(range) else { return false };
-        let Some(slot) = self.slot_for(unit, Stamp::default()) else { return false };
-        self.buffer.slot_mut(slot).stream = stream;
         self.counters.host_bytes_written += u64::from(unit.sectors) * SECTOR;
         self.direct.under_way += 1;
-        self.later.put(now + self.spec.buffer_hit, Task::Taken { id });
-        self.drain(now);
+        if self.writes.waiting.is_empty()
+            && let Some(slot) = self.slot_for(unit, Stamp::default())
+        {
+            self.buffer.slot_mut(slot).stream = stream;
+            self.later.put(now + self.spec.buffer_hit, Task::Taken { id });
+            self.drain(now);
+        } else {
+            self.writes.wanted += 1;
+            self.writes.waiting.push_back(Incoming::Direct { id, unit, stream });
+            self.take_writes(now);
+        }
         true
     }
 

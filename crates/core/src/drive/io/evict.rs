@@ -4,6 +4,7 @@ use crate::drive::Drive;
 use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
+use crate::drive::io::write::Incoming;
 use crate::ftl::Translation;
 use crate::units::{Instant, Lane, Lpn, Ppn};
 
@@ -50,7 +51,8 @@ impl Drive {
         while self.must_drain() {
             let (is_wanted, stuck) = (self.is_flushing(), self.is_stuck());
             if self.writes.own_room && stuck {
-                self.writes.leaves_for = self.writes.waiting.back();
+                let last = self.writes.waiting.back();
+                self.writes.leaves_for = last.and_then(Incoming::request);
             }
             while let Some(lpn) = self.buffer.leaves_soon(LOOK_AHEAD) {
                 self.hint_eviction(lpn);

@@ -10,20 +10,22 @@
 
 use crate::drive::buffer::rows::Row;
 use crate::drive::buffer::slots::State;
-use crate::drive::face::request::{Request, Unit};
+use crate::drive::face::request::Unit;
 use crate::drive::features::Scheme;
 use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
 use crate::sim::{NIL, Ring};
-use crate::units::{Instant, Lane, Lpn};
+use crate::units::{Instant, Lane};
 use std::collections::VecDeque;
 
 /// The state of the write path.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct WritePath {
     /// Writes and deallocations that are not yet wholly in the buffer, in arrival order.
-    pub(in crate::drive) waiting: Ring<u32>,
+    pub(in crate::drive) waiting: Ring<Incoming>,
+    /// The first of them found no room.
+    pub(in crate::drive) is_stalled: bool,
     /// Flushes that wait for pages to be on flash.
     pub(in crate::drive) flushes: VecDeque<Flush>,
     /// Pages gathering into the next row of each lane and class of data; every lane of class 0
@@ -44,6 +46,31 @@ pub(in crate::drive) struct WritePath {
     pub(in crate::drive) leaving: u32,
     /// A gathering row holds a page that someone waits for: it is not kept until it fills.
     pub(in crate::drive) seal_wanted: bool,
+}
+
+/// A write or deallocation that is not yet wholly in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) enum Incoming {
+    /// That of a request.
+    Request(u32),
+    /// The write of one unit on the direct way: the host's command, which has no request.
+    Direct { id: u32, unit: Unit, stream: u8 },
+}
+
+impl Default for Incoming {
+    fn default() -> Self {
+        Self::Request(NIL)
+    }
+}
+
+impl Incoming {
+    /// Its request, if it has one.
+    pub fn request(self) -> Option<u32> {
+        match self {
+            Self::Request(request) => Some(request),
+            Self::Direct { .. } => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +97,7 @@ impl WritePath {
         let share = (f64::from(slots) * spec.flush_above) as u32;
         Self {
             waiting: Ring::default(),
+            is_stalled: false,
             flushes: VecDeque::new(),
             rows: gathering,
             open_rows: Vec::new(),
@@ -105,7 +133,7 @@ impl Drive {
         } else {
             self.split_copies(now);
         }
-        self.writes.waiting.push_back(request);
+        self.writes.waiting.push_back(Incoming::Request(request));
         self.take_writes(now);
     }
 
@@ -138,44 +166,61 @@ impl Drive {
 
     /// The next write to take, unless it found no room and nothing has made any.
     #[inline]
-    fn next_write(&self) -> Option<u32> {
-        let request = self.writes.waiting.front()?;
-        (!self.buffer.is_full() || !self.requests[request].stalled).then_some(request)
+    fn next_write(&self) -> Option<Incoming> {
+        let write = self.writes.waiting.front()?;
+        (!self.buffer.is_full() || !self.writes.is_stalled).then_some(write)
     }
 
     fn take_waiting(&mut self, now: Instant) {
-        while let Some(request) = self.next_write() {
-            if self.finds_no_room(request) || !self.take_write(now, request) {
-                if !self.requests[request].stalled {
-                    self.requests[request].stalled = true;
+        while let Some(write) = self.next_write() {
+            let is_taken = match write {
+                Incoming::Request(request) => self.take_write(now, request),
+                Incoming::Direct { unit, stream, .. } => self.take_direct(unit, stream),
+            };
+            if !is_taken {
+                if !self.writes.is_stalled {
+                    self.writes.is_stalled = true;
                     self.counters.buffer.stalls += 1;
                     self.book_past();
                 }
                 break;
             }
             self.writes.waiting.pop_front();
-            // Pages that left on its account may still be on their way, where it waits for them.
-            if self.requests[request].remaining == 0 {
-                self.book_taken(now, request);
-                self.later.put(now + self.spec.buffer_hit, Task::Served { request });
+            self.writes.is_stalled = false;
+            match write {
+                // Pages that left on its account may still be on their way, where it waits for
+                // them.
+                Incoming::Request(request) if self.requests[request].remaining > 0 => {}
+                Incoming::Request(request) => {
+                    self.book_taken(now, request);
+                    self.later.put(now + self.spec.buffer_hit, Task::Served { request });
+                }
+                Incoming::Direct { id, .. } => {
+                    self.later.put(now + self.spec.buffer_hit, Task::Taken { id });
+                }
             }
         }
     }
 
-    /// True when the next page of a write has no room for certain: the buffer is full, and holds no
-    /// older version of it.
+    /// Takes the page of a write on the direct way; false when the buffer is full.
     #[inline]
-    fn finds_no_room(&self, request: u32) -> bool {
-        let Request { command, next_unit, .. } = &self.requests[request];
-        let page = (command.lba.0 >> self.flash.layout.unit_shift) as u32 + next_unit;
-        self.buffer.is_full() && command.op == Op::Write && self.buffer.find(Lpn(page)).is_none()
+    fn take_direct(&mut self, unit: Unit, stream: u8) -> bool {
+        let Some(slot) = self.slot_for(unit, Stamp::default()) else { return false };
+        self.buffer.slot_mut(slot).stream = stream;
+        self.writes.wanted -= 1;
+        true
     }
 
     /// The drive is read-only: writes and deallocations that wait for room take no more pages.
     /// Those of which no page is on its way to flash end now; says how many were refused.
     pub(in crate::drive) fn refuse_waiting(&mut self, now: Instant) -> u64 {
         let mut refused = 0;
-        while let Some(request) = self.writes.waiting.pop_front() {
+        self.writes.is_stalled = false;
+        while let Some(write) = self.writes.waiting.pop_front() {
+            // Faults look at single operations: no write is on the direct way.
+            let Some(request) = write.request() else {
+                unreachable!("a drive whose blocks may fail has requests")
+            };
             let (units, durable) =
                 (self.units(request), self.requests[request].is_durable(&self.spec));
             let r = &mut self.requests[request];

@@ -2,6 +2,7 @@
 //! it completes.
 
 use crate::drive::gc::merge::Chained;
+use crate::drive::io::write::Incoming;
 use crate::drive::observe::attribution::{Attributed, OpBooks, Rebuilt, Story, Taken, at};
 use crate::drive::observe::critical::{Ended, NO_LINK, Own, Work};
 use crate::drive::{Drive, Op};
@@ -131,7 +132,8 @@ impl Drive {
     #[inline(never)]
     pub(in crate::drive) fn book_past(&mut self) {
         let Some(attribution) = &mut self.attribution else { return };
-        let waiting = self.writes.waiting.front().map_or(Instant::NEVER, |request| {
+        let first = self.writes.waiting.front().and_then(Incoming::request);
+        let waiting = first.map_or(Instant::NEVER, |request| {
             attribution.commands[self.requests[request].command.id as usize][2]
         });
         let from = attribution.critical.lets_go(waiting);
