@@ -12,7 +12,14 @@ impl Drive {
     /// Does the next event of the flash, at `now`.
     #[inline(always)]
     pub(super) fn fire_next(&mut self, now: Instant) {
-        let fired = self.flash.fire_next();
+        if !self.flash.is_lean() {
+            return self.fire_watched(now);
+        }
+        let slot = self.flash.serve(now);
+        if self.flash.has_sensed(slot) {
+            return self.flash.send_lean(now, slot);
+        }
+        let fired = self.flash.end_lean(now, slot);
         if let Some(op) = fired.done()
             && !self.ends_shortly(now, op, fired)
         {
@@ -24,6 +31,23 @@ impl Drive {
             if is_idle || !self.direct.is_possible() {
                 self.die_is_free(now, die, is_idle, fired.done().is_none());
             }
+        }
+        debug_assert!(fired.preload().is_none(), "a feature looks at single operations");
+    }
+
+    /// The next event of a flash of which features look at single operations.
+    #[inline(never)]
+    fn fire_watched(&mut self, now: Instant) {
+        let fired = self.flash.fire_next();
+        if let Some(op) = fired.done()
+            && !self.ends_shortly(now, op, fired)
+        {
+            self.step_ended(now, op);
+            self.op_done(now, op, fired.behind_gc());
+        }
+        if let Some(die) = fired.free() {
+            let is_idle = self.flash.is_idle(die);
+            self.die_is_free(now, die, is_idle, fired.done().is_none());
         }
         if let Some(die) = fired.preload() {
             self.preload(now, die);
@@ -62,13 +86,17 @@ impl Drive {
             }
             Owner::ChainRead { .. } | Owner::ChainProgram { .. } | Owner::ChainCopy { .. } => {
                 let straight = self.collector.way.is_straight && !self.watches;
-                straight && fired.free().is_some_and(|die| self.copy_goes_on(now, op, die))
+                match fired.free() {
+                    Some(die) if straight => self.copy_goes_on(now, op, die),
+                    _ => false,
+                }
             }
             _ => false,
         }
     }
 
     /// Ends the program of a row of the host.
+    #[inline(always)]
     fn row_ends_directly(&mut self, now: Instant, op: u32, first_slot: u32) {
         let die = self.flash.layout.die_of(self.ops[op].lane);
         self.row_done(now, op, first_slot);

@@ -203,38 +203,64 @@ impl Flash {
         reserved
     }
 
+    /// True where no feature looks at single operations: a caller may take events apart
+    /// ([`Flash::serve`]).
+    #[inline(always)]
+    pub fn is_lean(&self) -> bool {
+        self.is_lean
+    }
+
+    /// The turn of what is due first, at `now`, has come: of the die in this slot. The caller does
+    /// [`Flash::send_lean`] or [`Flash::end_lean`] next.
+    #[inline(always)]
+    pub fn serve(&mut self, now: Instant) -> usize {
+        self.timers.serve_at(now)
+    }
+
+    /// True when the array read of a die is done whose data is to cross the channel.
+    #[inline(always)]
+    pub fn has_sensed(&self, slot: usize) -> bool {
+        let die = &self.dies[slot];
+        die.phase == Phase::Sensing && !matches!(die.operation.what, What::Read { sectors: 0, .. })
+    }
+
+    /// The data goes to the channel, or waits for it.
+    #[inline(always)]
+    pub fn send_lean(&mut self, now: Instant, slot: usize) {
+        self.sensed_as::<true>(now, slot);
+    }
+
+    /// All other turns of a die.
+    #[inline(always)]
+    pub fn end_lean(&mut self, now: Instant, slot: usize) -> Fired {
+        match self.dies[slot].phase {
+            Phase::TransferringOut => self.finish_read_lean(now, slot),
+            Phase::Sensing | Phase::Programming | Phase::Copying => {
+                self.finish_as::<true>(now, slot)
+            }
+            Phase::CopyReading => self.copy_is_read(now, slot),
+            _ => self.fire_other(now, slot),
+        }
+    }
+
     /// Does what is due first. The caller asked [`Flash::next_at`] and has brought everything else
     /// up to that time.
     pub fn fire(&mut self) -> (Instant, Fired) {
         (self.next_at(), self.fire_next())
     }
 
-    /// Does what is due first, for a caller that knows the time. Inlined for the ends of most
-    /// operations.
-    #[inline(always)]
+    /// Does what is due first, for a caller that knows the time.
     pub fn fire_next(&mut self) -> Fired {
-        if self.is_lean { self.fire_as::<true>() } else { self.fire_watched() }
-    }
-
-    #[inline(never)]
-    fn fire_watched(&mut self) -> Fired {
-        self.fire_as::<false>()
-    }
-
-    #[inline(always)]
-    fn fire_as<const LEAN: bool>(&mut self) -> Fired {
         let (now, slot) = self.timers.serve().expect("fire is called when something is due");
-        if !LEAN && slot >= self.dies.len() {
+        if slot >= self.dies.len() {
             return self.other_turn(now, slot);
         }
-        let die = &self.dies[slot];
-        match die.phase {
-            Phase::Sensing if !matches!(die.operation.what, What::Read { sectors: 0, .. }) => {
-                self.sensed_as::<LEAN>(now, slot)
-            }
-            Phase::TransferringOut => self.finish_read_as::<LEAN>(now, slot),
-            Phase::Sensing | Phase::Programming | Phase::Copying => {
-                self.finish_as::<LEAN>(now, slot)
+        if self.has_sensed(slot) {
+            return self.sensed(now, slot);
+        }
+        match self.dies[slot].phase {
+            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Copying => {
+                self.finished(now, slot)
             }
             Phase::CopyReading => self.copy_is_read(now, slot),
             _ => self.fire_other(now, slot),
@@ -454,10 +480,7 @@ impl Flash {
 
     /// The die's read, whose data has crossed, is done.
     #[inline(always)]
-    fn finish_read_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
-        if !LEAN {
-            return self.finished(now, slot);
-        }
+    fn finish_read_lean(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let done = Fired::ended(die.operation.token, die.behind_gc);
         die.free(now);

@@ -67,6 +67,14 @@ impl Timers {
         self.first()
     }
 
+    /// The turn of the earliest timer, due at `now`, has come: its slot.
+    #[inline(always)]
+    pub fn serve_at(&mut self, now: Instant) -> usize {
+        debug_assert_eq!(self.next_at(), now, "the earliest timer is served");
+        self.served = self.served.max(self.first);
+        (self.first & ((1 << SLOT_BITS) - 1)) as usize
+    }
+
     /// True when a timer of `slot` that was set for `at` would have been served at `now`: its time
     /// is past, or it is now, and timers were served whose turn is not before.
     pub fn is_over(&self, now: Instant, slot: usize, at: Instant) -> bool {

@@ -249,4 +249,10 @@ impl DieQueues {
         // One test of four.
         read.head & fill.head & write.head & gc.head == NIL
     }
+
+    /// True when an operation of the host waits.
+    #[inline]
+    pub fn has_users(&self) -> bool {
+        self.read.head & self.fill.head & self.write.head != NIL
+    }
 }

@@ -4,7 +4,7 @@
 //! heads. Garbage collection comes first when it has taken the die (its mode blocks) or must go on
 //! (at or below the hard mark), and last otherwise.
 
-use crate::drive::dies::queues::{Class, DieQueues, FlashOp, Owner};
+use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::drive::gc::mode::Rank;
 use crate::drive::{Drive, DriveSpec, Scheduler};
@@ -113,15 +113,12 @@ impl Drive {
     /// True when the die is free and a collection's operation would be the next one anyway.
     #[inline]
     fn may_skip_the_queue(&mut self, now: Instant, die: Die, op: u32) -> bool {
-        let DieQueues { read, fill, write, gc } = &self.queues[die.index()];
-        let users = || {
-            [read, fill, write].iter().any(|queue| queue.front().is_some())
-                || !self.in_order.is_empty()
-        };
+        let queues = &self.queues[die.index()];
+        let users = || queues.has_users() || !self.in_order.is_empty();
         self.flash.is_idle(die)
-            && gc.front().is_none()
+            && queues.gc.front().is_none()
             && self.dispatching != Dispatching::WithSlot
-            && (self.gc_goes_first(op) || !users())
+            && (!users() || self.gc_goes_first(op))
             && self.admits_step(now, op)
     }
 
@@ -229,11 +226,13 @@ impl Drive {
     #[inline(always)]
     fn pick(&mut self, now: Instant, die: Die) -> Option<u32> {
         let gc = self.next_gc(now, die);
-        if let Some(op) = gc.filter(|gc| self.gc_goes_first(*gc)) {
+        let has_users = self.queues[die.index()].has_users();
+        if let Some(op) = gc.filter(|gc| !has_users || self.gc_goes_first(*gc)) {
             self.queues[die.index()].gc.remove(&mut self.ops, op);
             return gc;
         }
-        if !self.collector.is_closed(die)
+        if has_users
+            && !self.collector.is_closed(die)
             && let Some(op) = self.pick_user(die)
         {
             return Some(op);
@@ -254,7 +253,7 @@ impl Drive {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn gc_goes_first(&self, gc: u32) -> bool {
         let lane = self.ops[gc].lane;
         self.collector.takes_the_die()

@@ -47,7 +47,7 @@ impl Drive {
         if self.scheme == Scheme::Superblock {
             return self.enqueue_copies(now, op, lane);
         }
-        self.enqueue(now, op);
+        self.enqueue_known(now, op, Class::Gc, owner, on);
     }
 
     /// The place of the operations of a lane's chain.

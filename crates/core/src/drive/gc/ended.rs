@@ -39,7 +39,7 @@ impl Drive {
 
     /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be
     /// done then.
-    #[inline]
+    #[inline(always)]
     pub(in crate::drive) fn copy_goes_on(&mut self, now: Instant, op: u32, die: Die) -> bool {
         let operation = &self.ops[op];
         let lane = match operation.owner {
