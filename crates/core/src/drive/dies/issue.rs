@@ -96,12 +96,18 @@ impl Drive {
     }
 
     /// The pages of a row are frozen: their data crosses the channel.
+    #[inline(always)]
     pub(in crate::drive) fn issue_row(&mut self, first_slot: u32) {
-        let Self { dftl, buffer, ftl, kept, counters, .. } = self;
-        if let Some(dftl) = dftl {
-            dftl.row_takes_off(first_slot, buffer, ftl, kept.is_some(), &mut counters.map);
+        if self.dftl.is_some() {
+            self.row_takes_off(first_slot);
         }
-        buffer.freeze_row(first_slot, ftl);
+        self.buffer.freeze_row(first_slot, &self.ftl);
+    }
+
+    #[inline(never)]
+    fn row_takes_off(&mut self, first_slot: u32) {
+        let Self { dftl: Some(dftl), buffer, ftl, kept, counters, .. } = self else { return };
+        dftl.row_takes_off(first_slot, buffer, ftl, kept.is_some(), &mut counters.map);
     }
 
     /// Cache program: the next program goes ahead into the cache register, unless something else

@@ -322,7 +322,7 @@ impl Drive {
 
     /// Gives a program the row it goes to, unless it has one; false when its lane has no room until
     /// something is reclaimed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn make_startable(&mut self, op: u32) -> bool {
         let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, data_class, .. } =
             self.ops[op]

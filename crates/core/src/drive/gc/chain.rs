@@ -90,11 +90,15 @@ impl Drive {
         } else {
             queues.is_empty()
         };
-        if !is_next {
-            return self.take_step(now, lane, step);
-        }
         let sectors =
             if self.collector.copies_inside() { 0 } else { self.flash.layout.unit_sectors };
+        if !is_next {
+            let (owner, ppn) = match step {
+                Step::Read { page, .. } => (Owner::ChainRead { lane }, page),
+                _ => (Owner::ChainProgram { lane }, Ppn::NONE),
+            };
+            return self.single_copy_waits(now, op, die, (owner, ppn, sectors));
+        }
         let (owner, ppn, what) = match step {
             Step::Read { page, .. } => {
                 (Owner::ChainRead { lane }, page, What::Read { page, sectors })
@@ -109,6 +113,24 @@ impl Drive {
         let operation = &mut self.ops[op];
         (operation.owner, operation.ppn, operation.sectors) = (owner, ppn, sectors);
         self.flash.start(now, die, Operation { what, token: op, gc: true });
+    }
+
+    /// The next operation of a chain that copies singly joins its die's list; the die, which is
+    /// idle, takes what goes first there.
+    #[inline(never)]
+    fn single_copy_waits(
+        &mut self,
+        now: Instant,
+        op: u32,
+        die: Die,
+        (owner, ppn, sectors): (Owner, Ppn, u32),
+    ) {
+        self.next_sequence += 1;
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.ppn, operation.sectors) = (owner, ppn, sectors);
+        operation.sequence = self.next_sequence;
+        self.queues[die.index()].gc.push(&mut self.ops, op);
+        self.dispatch(now, die);
     }
 
     /// The next operation of a chain starts on `die`, where its last one just ended.
