@@ -203,46 +203,6 @@ impl Flash {
         reserved
     }
 
-    /// True where no feature looks at single operations: a caller may take events apart
-    /// ([`Flash::serve`]).
-    #[inline(always)]
-    pub fn is_lean(&self) -> bool {
-        self.is_lean
-    }
-
-    /// The turn of what is due first, at `now`, has come: of the die in this slot. The caller does
-    /// [`Flash::send_lean`] or [`Flash::end_lean`] next.
-    #[inline(always)]
-    pub fn serve(&mut self, now: Instant) -> usize {
-        self.timers.serve_at(now)
-    }
-
-    /// True when the array read of a die is done whose data is to cross the channel.
-    #[inline(always)]
-    pub fn has_sensed(&self, slot: usize) -> bool {
-        let die = &self.dies[slot];
-        die.phase == Phase::Sensing && !matches!(die.operation.what, What::Read { sectors: 0, .. })
-    }
-
-    /// The data goes to the channel, or waits for it.
-    #[inline(always)]
-    pub fn send_lean(&mut self, now: Instant, slot: usize) {
-        self.sensed_as::<true>(now, slot);
-    }
-
-    /// All other turns of a die.
-    #[inline(always)]
-    pub fn end_lean(&mut self, now: Instant, slot: usize) -> Fired {
-        match self.dies[slot].phase {
-            Phase::TransferringOut => self.finish_read_lean(now, slot),
-            Phase::Sensing | Phase::Programming | Phase::Copying => {
-                self.finish_as::<true>(now, slot)
-            }
-            Phase::CopyReading => self.copy_is_read(now, slot),
-            _ => self.fire_other(now, slot),
-        }
-    }
-
     /// Does what is due first. The caller asked [`Flash::next_at`] and has brought everything else
     /// up to that time.
     pub fn fire(&mut self) -> (Instant, Fired) {
@@ -268,7 +228,7 @@ impl Flash {
     }
 
     #[inline(never)]
-    fn fire_other(&mut self, now: Instant, slot: usize) -> Fired {
+    pub(super) fn fire_other(&mut self, now: Instant, slot: usize) -> Fired {
         match self.dies[slot].phase {
             Phase::Erasing { steps_left: 0 } => self.finished(now, slot),
             Phase::TransferringIn => self.loaded(now, slot),
@@ -377,7 +337,7 @@ impl Flash {
 
     /// The array read is done: the data goes to the channel, or waits for it.
     #[inline(always)]
-    fn sensed_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
+    pub(super) fn sensed_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let What::Read { sectors, .. } = die.operation.what else {
             unreachable!("only a read senses")
@@ -478,19 +438,9 @@ impl Flash {
         self.finish_as::<false>(now, slot)
     }
 
-    /// The die's read, whose data has crossed, is done.
-    #[inline(always)]
-    fn finish_read_lean(&mut self, now: Instant, slot: usize) -> Fired {
-        let die = &mut self.dies[slot];
-        let done = Fired::ended(die.operation.token, die.behind_gc);
-        die.free(now);
-        self.counters.reads += 1;
-        done.and_freed(slot)
-    }
-
     /// The die's operation is done.
     #[inline(always)]
-    fn finish_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
+    pub(super) fn finish_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let operation = die.operation;
         let done = Fired::ended(operation.token, die.behind_gc);

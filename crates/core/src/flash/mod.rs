@@ -32,6 +32,7 @@ mod faults;
 mod features;
 mod fired;
 mod layout;
+mod lean;
 mod occupation;
 mod order;
 mod past;
@@ -249,22 +250,6 @@ impl Flash {
     pub fn is_collecting(&self, die: Die) -> bool {
         let d = &self.dies[die.index()];
         (!self.is_idle(die) && d.operation.gc) || self.is_held(die)
-    }
-
-    /// Rows programmed in `block`.
-    pub fn rows_written(&self, block: Block) -> u32 {
-        let pages = self.ends[block.0 as usize].0 - self.layout.first_page(block).0;
-        pages / self.layout.units_per_row
-    }
-
-    fn set_rows_written(&mut self, block: Block, rows: u32) {
-        self.ends[block.0 as usize] = self.layout.row_start(block, rows);
-    }
-
-    /// True when the page is programmed, or about to be.
-    #[inline(always)]
-    fn is_written(&self, page: Ppn) -> bool {
-        page < self.ends[self.layout.block_of(page).0 as usize]
     }
 
     /// Declares that `block` holds `rows` programmed rows, or is erased: how what takes no time

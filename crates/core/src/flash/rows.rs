@@ -1,9 +1,26 @@
 //! The physics of a block: its rows are programmed once and in order, until an erase.
 
-use super::Flash;
+use super::{Block, Flash};
 use crate::units::Ppn;
 
 impl Flash {
+    /// Rows programmed in `block`.
+    pub fn rows_written(&self, block: Block) -> u32 {
+        let pages = self.ends[block.0 as usize].0 - self.layout.first_page(block).0;
+        pages / self.layout.units_per_row
+    }
+
+    /// `block` holds `rows` programmed rows.
+    pub(super) fn set_rows_written(&mut self, block: Block, rows: u32) {
+        self.ends[block.0 as usize] = self.layout.row_start(block, rows);
+    }
+
+    /// True when the page is programmed, or about to be.
+    #[inline(always)]
+    pub(super) fn is_written(&self, page: Ppn) -> bool {
+        page < self.ends[self.layout.block_of(page).0 as usize]
+    }
+
     /// The row is about to be programmed: next in its block, unless any order is allowed.
     #[inline(always)]
     pub(super) fn take_row<const LEAN: bool>(&mut self, row: Ppn) {

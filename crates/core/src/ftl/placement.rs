@@ -1,6 +1,6 @@
 //! Placement: which lane a logical page is written to.
 
-use super::{Allocation, Dimension, FtlSpec, OpenBlocks, Stripe, Stripes};
+use super::{Allocation, Dimension, FtlSpec, OpenBlocks, PageMap, Stream, Stripe, Stripes};
 use crate::flash::{Device, Layout};
 use crate::sim::Divisor;
 use crate::units::{Lane, Lpn};
@@ -219,4 +219,44 @@ pub(super) fn lane_order(dimensions: [Dimension; 4], device: &Device) -> Vec<u16
         (((channel * g.ways + way) * g.dies + die) * planes + plane) as u16
     };
     (0..lanes).map(lane_at).collect()
+}
+impl PageMap {
+    /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes that take no
+    /// rows now ([`PageMap::set_taking`]) and lanes without room for one more than are `waiting`;
+    /// `None` when no lane is left. Strict round robin passes over none. The turns of a class are
+    /// its own, so that its rows fill one by one.
+    #[inline]
+    pub fn place(&mut self, lpn: Lpn, class: u32, waiting: impl Fn(Lane) -> u32) -> Option<Lane> {
+        if let Some(lane) = self.placement.fixed(lpn) {
+            return Some(lane);
+        }
+        let Self { placement, frontiers, pools, by_pool, layout, .. } = self;
+        let rows_left = |lane: Lane| {
+            let pool = by_pool.quotient(lane.0) as usize;
+            if pools[pool].shared {
+                return pools[pool].units_above_reserve(layout) / layout.units_per_row;
+            }
+            let frontier =
+                &frontiers[(class * layout.lanes + lane.0) as usize][Stream::Host as usize];
+            let blocks = pools[pool].host_blocks_left(class, frontier.opened);
+            layout.rows - frontier.row + blocks * layout.rows
+        };
+        placement.next(class, |lane| waiting(lane) < rows_left(lane))
+    }
+
+    /// Dynamic allocation: `lane` takes more rows, or is passed over.
+    pub fn set_taking(&mut self, lane: Lane, taking: bool) {
+        self.placement.set_taking(lane, taking);
+    }
+
+    /// A row of `lane` was closed before it was full: the next page of a stripe goes to the next
+    /// lane.
+    pub fn row_closed_early(&mut self, lane: Lane, class: u32) {
+        self.placement.leave(lane, class);
+    }
+
+    /// The lane that striping gives `lpn`, whatever the allocation.
+    pub fn striped_lane(&self, lpn: Lpn) -> Lane {
+        self.placement.striped(lpn)
+    }
 }

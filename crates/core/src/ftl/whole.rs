@@ -33,8 +33,8 @@ impl PageMap {
         true
     }
 
-    /// Where copies go singly: [`PageMap::step`] of a chain of which nothing is on its way: the page
-    /// to read next; `None`: everything valid is out of the lane's block.
+    /// Where copies go singly: [`PageMap::step`] of a chain of which nothing is on its way: the
+    /// page to read next; `None`: everything valid is out of the lane's block.
     #[inline(always)]
     pub fn single_step(&mut self, lane: Lane) -> Option<Ppn> {
         let chain = &mut self.relocations[lane.index()];

@@ -6,7 +6,7 @@
 
 use super::measured::{Measured, free_units, written};
 use super::patience::{LOOK_EVERY, Patience};
-use super::{ActRecorder, Job, Oracle, Outage, Record, Records, Request, Starved};
+use super::{ActRecorder, Job, Oracle, Outage, Records, Request, Starved};
 use crate::drive::{Command, Completion, Drive, Op, PredictableLatency, Status, Storage};
 use crate::stats::Written;
 use crate::units::{Duration, Instant, Lba, SECTOR};
@@ -15,12 +15,12 @@ use crate::units::{Duration, Instant, Lba, SECTOR};
 #[derive(Debug)]
 pub struct Driver<S: Storage = Drive> {
     pub(super) storage: S,
-    jobs: Vec<Job>,
+    pub(super) jobs: Vec<Job>,
     pub(super) oracle: Option<Oracle>,
     /// Requests under way, by command identifier.
-    issued: Vec<Issued>,
+    pub(super) issued: Vec<Issued>,
     /// Where they begin, by command identifier too: kept only where [`Driver::explain`] asks.
-    begins: Vec<Lba>,
+    pub(super) begins: Vec<Lba>,
     pub(super) free: Vec<u32>,
     now: Instant,
     /// The storage has done everything before: a request that is due then may be issued.
@@ -29,14 +29,14 @@ pub struct Driver<S: Storage = Drive> {
     ready: Instant,
     pub(super) outages: Vec<Outage>,
     warmup: Warmup,
-    measured: Measured,
+    pub(super) measured: Measured,
     progress: Progress,
     /// Sum of outstanding x time, in request-nanoseconds: for Little's law.
     outstanding_time: u128,
     outstanding_since: Instant,
-    act: Option<ActRecorder>,
+    pub(super) act: Option<ActRecorder>,
     /// Every request since they were last taken, if they are wanted.
-    records: Option<Records>,
+    pub(super) records: Option<Records>,
     /// More than its latency is wanted of a request: one of these, or the oracle's check.
     watches: bool,
     pub(super) patience: Patience,
@@ -299,19 +299,6 @@ impl<S: Storage> Driver<S> {
         }
     }
 
-    #[inline(never)]
-    fn submit_watched(&mut self, now: Instant, command: Command) {
-        if self.explains() {
-            self.begins.resize(self.issued.len(), Lba(0));
-            self.begins[command.id as usize] = command.lba;
-        }
-        let command = match &mut self.oracle {
-            Some(oracle) => oracle.submit(command),
-            None => command,
-        };
-        self.storage.submit(now, command);
-    }
-
     /// Notes a request that a client numbered.
     pub(super) fn note(&mut self, id: u32, issued: Issued, lba: Lba, now: Instant) {
         debug_assert!(self.now <= now, "time does not go back");
@@ -384,26 +371,6 @@ impl<S: Storage> Driver<S> {
         seen
     }
 
-    /// Tells of a completion who wants more of it than its latency. By value: in a run without
-    /// watchers it then lies nowhere in memory.
-    #[inline(never)]
-    fn tell_watchers(&mut self, completion: Completion, seen: Instant) {
-        let Issued { at, op, job, thread, .. } = self.issued[completion.id as usize];
-        if self.explains() {
-            self.explain(&completion);
-        }
-        if let Some(oracle) = &mut self.oracle {
-            oracle.complete(&completion);
-        }
-        self.jobs[job as usize].completed(seen, thread);
-        if let Some(act) = &mut self.act {
-            let (latency, lag) = (completion.at.since(at), self.jobs[job as usize].lag());
-            if act.record(job, op, latency, completion.at, lag) {
-                self.jobs.iter_mut().for_each(Job::stop);
-            }
-        }
-    }
-
     /// Keeps how much has been written so far.
     #[cold]
     fn keep_moment(&mut self) {
@@ -425,32 +392,6 @@ impl<S: Storage> Driver<S> {
         let before = self.measured.counters_before.iter().map(written);
         let from = before.fold(Written::default(), |sum, drive| sum.and(&drive));
         self.measured.moments.halves(&from, &self.written())
-    }
-
-    /// More than its latency is kept of a request.
-    #[inline]
-    pub(super) fn explains(&self) -> bool {
-        self.records.is_some() || self.measured.causes.is_some()
-    }
-
-    /// Keeps what is wanted of a request beyond its latency.
-    #[inline(never)]
-    pub(super) fn explain(&mut self, completion: &Completion) {
-        let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id as usize];
-        let lba = self.begins[completion.id as usize];
-        let (latency, status, gc_blocked) =
-            (completion.at.since(at), completion.status, completion.gc_blocked);
-        let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
-        let attributed = self.storage.attributed();
-        let counted = counted && status != Status::NamespaceWriteProtected;
-        if let (Some(causes), Some(attributed), true) =
-            (&mut self.measured.causes, attributed, counted)
-        {
-            causes.record(&record, attributed, self.storage.steps());
-        }
-        if let Some(records) = &mut self.records {
-            records.push(record, attributed);
-        }
     }
 
     #[inline]

@@ -24,6 +24,7 @@ mod promises;
 mod request;
 mod spec;
 mod stack;
+mod watched;
 
 pub use act::{ActRecorder, ActSpec};
 pub use driver::{Driver, Progress};

@@ -27,17 +27,15 @@ impl Drive {
         self.book_issue(now, op, die);
         let operation = &mut self.ops[op];
         match operation.owner {
-            Owner::Request { request, .. } => {
-                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
-                // In a backlog it came long ago.
-                self.requests.prefetch(request);
-                self.collector.user_read_started(die);
-                What::Read { page: operation.ppn, sectors: operation.sectors }
-            }
-            Owner::Direct { .. }
+            Owner::Request { .. }
+            | Owner::Direct { .. }
             | Owner::Rebuild { .. }
             | Owner::LookUp { .. }
             | Owner::MapRead { .. } => {
+                if let Owner::Request { request, .. } = operation.owner {
+                    // In a backlog it came long ago.
+                    self.requests.prefetch(request);
+                }
                 operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
@@ -98,7 +96,7 @@ impl Drive {
     /// The pages of a row are frozen: their data crosses the channel.
     #[inline(always)]
     pub(in crate::drive) fn issue_row(&mut self, first_slot: u32) {
-        if self.dftl.is_some() {
+        if self.scheme == Scheme::CachedMap {
             self.row_takes_off(first_slot);
         }
         self.buffer.freeze_row(first_slot, &self.ftl);

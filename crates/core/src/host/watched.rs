@@ -1,0 +1,69 @@
+//! Requests of which more is wanted than their latency: the oracle's check, causes, records, the
+//! load of the Aerospike Certification Tool.
+
+use super::driver::Issued;
+use super::{Driver, Job, Record};
+use crate::drive::{Command, Completion, Status, Storage};
+use crate::units::{Instant, Lba};
+
+impl<S: Storage> Driver<S> {
+    /// Submits a command of which more is wanted.
+    #[inline(never)]
+    pub(super) fn submit_watched(&mut self, now: Instant, command: Command) {
+        if self.explains() {
+            self.begins.resize(self.issued.len(), Lba(0));
+            self.begins[command.id as usize] = command.lba;
+        }
+        let command = match &mut self.oracle {
+            Some(oracle) => oracle.submit(command),
+            None => command,
+        };
+        self.storage.submit(now, command);
+    }
+
+    /// Tells of a completion who wants more of it than its latency. By value: in a run without
+    /// watchers it then lies nowhere in memory.
+    #[inline(never)]
+    pub(super) fn tell_watchers(&mut self, completion: Completion, seen: Instant) {
+        let Issued { at, op, job, thread, .. } = self.issued[completion.id as usize];
+        if self.explains() {
+            self.explain(&completion);
+        }
+        if let Some(oracle) = &mut self.oracle {
+            oracle.complete(&completion);
+        }
+        self.jobs[job as usize].completed(seen, thread);
+        if let Some(act) = &mut self.act {
+            let (latency, lag) = (completion.at.since(at), self.jobs[job as usize].lag());
+            if act.record(job, op, latency, completion.at, lag) {
+                self.jobs.iter_mut().for_each(Job::stop);
+            }
+        }
+    }
+
+    /// More than its latency is kept of a request.
+    #[inline]
+    pub(super) fn explains(&self) -> bool {
+        self.records.is_some() || self.measured.causes.is_some()
+    }
+
+    /// Keeps what is wanted of a request beyond its latency.
+    #[inline(never)]
+    pub(super) fn explain(&mut self, completion: &Completion) {
+        let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id as usize];
+        let lba = self.begins[completion.id as usize];
+        let (latency, status, gc_blocked) =
+            (completion.at.since(at), completion.status, completion.gc_blocked);
+        let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
+        let attributed = self.storage.attributed();
+        let counted = counted && status != Status::NamespaceWriteProtected;
+        if let (Some(causes), Some(attributed), true) =
+            (&mut self.measured.causes, attributed, counted)
+        {
+            causes.record(&record, attributed, self.storage.steps());
+        }
+        if let Some(records) = &mut self.records {
+            records.push(record, attributed);
+        }
+    }
+}
