@@ -211,7 +211,16 @@ impl Ports {
     }
 
     /// A command crosses the link and the controller, behind the writes that are throttled.
+    #[inline(always)]
     fn cross(&mut self, now: Instant, command: Command) {
+        match self.limits {
+            Some(_) => self.cross_limited(now, command),
+            None => self.cross_link(now, command),
+        }
+    }
+
+    #[inline(never)]
+    fn cross_limited(&mut self, now: Instant, command: Command) {
         match self.throttle() {
             Some(throttle) if Throttle::holds(command.op) => {
                 throttle.hold(now, command);
@@ -221,7 +230,7 @@ impl Ports {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cross_link(&mut self, now: Instant, command: Command) {
         let data = if command.op == Op::Write { command.bytes() } else { 0 };
         let mut asked = now;
