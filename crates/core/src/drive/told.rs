@@ -20,6 +20,23 @@ impl Drive {
             return self.flash.send_lean(now, slot);
         }
         let fired = self.flash.end_lean(now, slot);
+        self.tell_fired(now, fired);
+        debug_assert!(fired.preload().is_none(), "a feature looks at single operations");
+    }
+
+    /// The next event of a flash of which features look at single operations.
+    #[inline(never)]
+    fn fire_watched(&mut self, now: Instant) {
+        let fired = self.flash.fire_next();
+        self.tell_fired(now, fired);
+        if let Some(die) = fired.preload() {
+            self.preload(now, die);
+        }
+    }
+
+    /// Tells of an operation that ended and of a die that is free.
+    #[inline(always)]
+    fn tell_fired(&mut self, now: Instant, fired: Fired) {
         if let Some(op) = fired.done()
             && !self.ends_shortly(now, op, fired)
         {
@@ -31,26 +48,6 @@ impl Drive {
             if is_idle || !self.direct.is_possible() {
                 self.die_is_free(now, die, is_idle, fired.done().is_none());
             }
-        }
-        debug_assert!(fired.preload().is_none(), "a feature looks at single operations");
-    }
-
-    /// The next event of a flash of which features look at single operations.
-    #[inline(never)]
-    fn fire_watched(&mut self, now: Instant) {
-        let fired = self.flash.fire_next();
-        if let Some(op) = fired.done()
-            && !self.ends_shortly(now, op, fired)
-        {
-            self.step_ended(now, op);
-            self.op_done(now, op, fired.behind_gc());
-        }
-        if let Some(die) = fired.free() {
-            let is_idle = self.flash.is_idle(die);
-            self.die_is_free(now, die, is_idle, fired.done().is_none());
-        }
-        if let Some(die) = fired.preload() {
-            self.preload(now, die);
         }
     }
 
