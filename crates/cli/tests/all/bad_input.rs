@@ -101,6 +101,16 @@ fn an_override_is_refused_by_key_and_value() {
 }
 
 #[test]
+fn a_throttle_is_refused_where_collections_take_no_time_or_writes_cause_them() {
+    let throttle = ["run", "quick", "--set", "drive.firmware.throttle=20MB/s"];
+    let refused = |more: &[&str], why: &str| {
+        assert_refused(&[&throttle, more].concat(), &["drive.firmware.throttle = 20MB/s", why]);
+    };
+    refused(&["--policy", "nogc"], "another gc.mode than \"nogc\"");
+    refused(&["--set", "ftl.kind=log-block"], "it needs ftl.kind = \"page\"");
+}
+
+#[test]
 fn a_device_table_is_refused_by_line_and_key() {
     let femu = manx_core::config::builtin_device("femu").unwrap().text;
     let edited = |from: &str, to: &str| {
