@@ -70,9 +70,9 @@ test-linux-long: linux
 	for kind in ordered journal xfs postgres; do MANX=target/release/manx crates/cli/tests/linux/cuts $$kind $(or $(CUTS),300) || exit 1; done
 	MANX=target/release/manx crates/cli/tests/linux/applications
 
-# Two seconds each, as many at once as there are cores, from the saved corpora.
+# One second each, as many at once as there are cores, from the saved corpora.
 fuzz-minute: deps
-	timeout --kill-after=30 $(or $(MANX_TEST_LIMIT),3600) env AT_ONCE=$$(nproc) fuzz/run.sh 2
+	timeout --kill-after=30 $(or $(MANX_TEST_LIMIT),3600) env AT_ONCE=$$(nproc) fuzz/run.sh 1
 
 fuzz: deps
 	JOBS=$(JOBS) fuzz/run.sh $(or $(SECONDS),600) $(FORMATS)

@@ -14,4 +14,4 @@ pub mod ratio;
 mod request;
 pub mod units;
 
-pub use request::{Request, RequestSource};
+pub use request::{Request, RequestSource, draw_each};

@@ -31,10 +31,16 @@ pub trait RequestSource: Send {
 
     /// As many of the next requests as fit into `places`; how many they are.
     fn next_requests(&mut self, places: &mut [Request]) -> usize {
-        for (at, place) in places.iter_mut().enumerate() {
-            let Some(request) = self.next_request() else { return at };
-            *place = request;
-        }
-        places.len()
+        draw_each(self, places)
     }
+}
+
+/// Draws the next requests one by one, as many as fit into `places`; how many they are.
+#[inline]
+pub fn draw_each<S: RequestSource + ?Sized>(source: &mut S, places: &mut [Request]) -> usize {
+    for (at, place) in places.iter_mut().enumerate() {
+        let Some(request) = source.next_request() else { return at };
+        *place = request;
+    }
+    places.len()
 }

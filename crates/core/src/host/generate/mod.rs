@@ -42,6 +42,7 @@ use crate::units::{Instant, Lba};
 use address::Addresses;
 use arrival::Arrivals;
 use error::Job;
+use manx_base::draw_each;
 use phases::Phases;
 use rewrites::Rewrites;
 use sizes::{Range, Sizes};
@@ -174,11 +175,7 @@ impl RequestSource for Generator {
             places[..drawn].iter_mut().for_each(|place| *place = self.next_plain());
             return drawn;
         }
-        for (at, place) in places.iter_mut().enumerate() {
-            let Some(request) = self.next_request() else { return at };
-            *place = request;
-        }
-        places.len()
+        draw_each(self, places)
     }
 
     #[inline]
