@@ -325,6 +325,8 @@ fn serve<E: Engine>(
         late: of(args.late),
         ..Limits::default()
     };
+    // Whoever reads that the drive is served may give an order at once.
+    let (orders, _control) = beside(args)?;
     let ready = format!(
         "serving {} ({} bytes) at {}\n",
         described(args, scenario),
@@ -338,7 +340,6 @@ fn serve<E: Engine>(
     tell_service_manager();
     let lasts = args.lasts.filter(|lasts| lasts.as_ns() > 0);
     let ends = lasts.and_then(|lasts| time::Instant::now().checked_add(of(lasts)));
-    let (orders, _control) = beside(args)?;
     let mut watch = Terminal { ends, sink, orders, knobs };
     let server = Server::new(engines, clock, listener, transport, limits);
     let mut server = server.map_err(|error| Failure::Work(format!("cannot serve: {error}")))?;
