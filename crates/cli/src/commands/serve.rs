@@ -325,7 +325,7 @@ fn serve<E: Engine>(
         late: of(args.late),
         ..Limits::default()
     };
-    // Whoever reads that the drive is served may give an order at once.
+    // An order may come as soon as the line below is read.
     let (orders, _control) = beside(args)?;
     let ready = format!(
         "serving {} ({} bytes) at {}\n",
