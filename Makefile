@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-faults test-mutants test-soak test-advise linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-faults test-mutants test-soak test-between test-advise linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
 	@echo "make test-mutants    mutants of the collector's mechanisms, and which unit tests kill them (a minute for each that lives)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
+	@echo "make test-between    IODA between processes: four served drives, an array host and fio, beside manx compare (3 minutes)"
 	@echo "make test-advise    manx advise beside the whole grid on nine loads (an hour; MANX_TRACES=DIR, docs/advise.md)"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
@@ -42,6 +43,11 @@ test-guest: deps-guest
 test-soak: deps
 	$(CARGO) build --release -p manx-ssd
 	crates/cli/tests/soak/run $(or $(SECONDS),1200)
+
+# The p99.9 of fio over served IODA, over that of a served RAID-5, beside the ratio of manx compare.
+test-between: deps
+	$(CARGO) build --release -p manx-ssd
+	crates/cli/tests/between/run
 
 # The recommendation of manx advise beside every setting of the question, on real traces and synthetic loads.
 test-advise:
