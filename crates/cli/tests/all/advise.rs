@@ -225,6 +225,29 @@ fn a_small_question_is_the_whole_grid_and_says_so() {
 }
 
 #[test]
+fn prices_of_a_closed_loop_are_said_to_follow_speed() {
+    let ask = |sets: &[&str]| {
+        let load = ["advise", "quick", "--slo", "read.p99 < 20ms", "--json", "-q"];
+        let sets = [&["--set", "workload.requests=10000"], sets].concat();
+        json(&manx(&[&load[..], &SMALL, &sets].concat()))["remarks"].to_string()
+    };
+    let closed = ask(&["--set", "workload.arrival=\"closed\"", "--set", "workload.queue_depth=8"]);
+    assert!(closed.contains("closed loop") && !ask(&[]).contains("closed loop"), "{closed}");
+}
+
+/// A step that is played at last, to say what more money buys, may turn out to cost less.
+#[test]
+fn nothing_that_was_played_and_keeps_the_goals_is_cheaper_than_the_answer() {
+    let load = ["advise", "quick", "--slo", "read.p99_9 < 2400us", "--json", "-q"];
+    let axes = ["--over", "drive.buffer=256KiB,1MiB,4MiB", "--over", "gc.soft=0.05,0.08,0.12"];
+    let document = json(&manx(&[&load[..], &axes, &["--set", "workload.requests=40000"]].concat()));
+    let price = |line: &Value| line["price"].as_f64().unwrap();
+    let front = document["front"].as_array().unwrap().iter().map(price);
+    let best = price(&document["recommendation"]);
+    assert!(front.fold(best, f64::min) >= best, "{document}");
+}
+
+#[test]
 fn a_drive_whose_merges_cost_nothing_is_a_bound_of_every_log_block_ftl() {
     let policies = "nogc,bast,fast,faster,superblock,last";
     let load = ["--set", "workload.requests=6000", "--set", "workload.rate=50"];

@@ -11,7 +11,7 @@ use crate::load::read_device;
 use crate::sweep::plan::{Asked as Swept, Plan};
 use crate::trace_info::{TraceInfo, trace_info};
 use manx_core::config::{ConfigError, Override, Scenario};
-use manx_core::host::JobSpec;
+use manx_core::host::{Arrival, JobSpec};
 use manx_core::units::Bytes;
 use manx_trace::{Layout, TraceError, TraceSpec};
 use serde::Serialize;
@@ -153,7 +153,10 @@ impl Question {
         let job = only_job(&first)?;
         refuse_several_drives(&first, job)?;
         let load = match &job.trace {
-            None => generated(&first, job)?,
+            None => {
+                remarks.extend((job.arrival == Arrival::Closed).then(|| CLOSED.to_string()));
+                generated(&first, job)?
+            }
             Some(trace) => {
                 let (info, assumed) = figures(trace)?;
                 if let Some(Assumed { set, remark, .. }) = assumed {
@@ -229,6 +232,11 @@ fn only_job(scenario: &Scenario) -> Result<&JobSpec, ConfigError> {
         ))),
     }
 }
+
+/// The price of such a load is a price of speed.
+const CLOSED: &str = "the load is a closed loop: a faster drive is asked for more, and wears out \
+                      and is paid for sooner. Guesses of prices do not know it, so a cheaper \
+                      setting may have been passed by; a load with a rate has no such doubt";
 
 /// A run is looked at after equal parts of it: it is one run of one storage.
 fn refuse_several_drives(scenario: &Scenario, job: &JobSpec) -> Result<(), ConfigError> {

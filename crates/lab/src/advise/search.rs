@@ -14,6 +14,10 @@
 //!   setting is played that has most of both and is still cheaper than the best. The presumed ones
 //!   nearest below the answer, and its neighbours, are played all the same.
 //!
+//! The rest of the budget goes to those that are guessed to cost little more than the answer: a
+//! guess may be wrong by that much. So does what more money buys, and where that turns out to be
+//! cheaper, it is the answer.
+//!
 //! It ends before 5 % of the grid is passed, and says how many cheaper settings are undecided.
 //! Batches have a fixed size, so that the answer does not depend on how many threads play them.
 
@@ -41,10 +45,13 @@ const CHECKED: [usize; 2] = [3, 3];
 const SEEDS: u64 = 2;
 const SEEDED_MAX: usize = 2;
 
+/// Settings that are played at last, to say what more money buys.
+const STEPS: usize = 2;
+
 /// Prices that the beginnings of runs tell differ where they differ by this (ratio).
 const SAME: f64 = 0.01;
 
-/// Neighbours of the answer are played where they are guessed to cost so much more at most (ratio):
+/// Settings are played where they are guessed to cost so much more than the answer at most (ratio):
 /// guesses of two policies are a few percent apart from what they come to.
 const GUESSED: f64 = 0.1;
 
@@ -174,12 +181,21 @@ impl<'a, 'b> Search<'a, 'b> {
             }
             let mut near = self.near_below(best);
             near.truncate(self.room());
-            if near.is_empty() || checks == CHECKED[1] {
-                self.costlier(best)?;
+            if !near.is_empty() && checks < CHECKED[1] {
+                checks += 1;
+                self.play_beside(&near, true)?;
+                continue;
+            }
+            let mut others = self.guessed_alike(best);
+            others.truncate(self.room().saturating_sub(SEEDS as usize + STEPS));
+            if !others.is_empty() {
+                self.play_beside(&others, false)?;
+                continue;
+            }
+            self.costlier(best)?;
+            if self.best() == Some(best) {
                 return Ok(Some(best));
             }
-            checks += 1;
-            self.play_beside(&near, true)?;
         }
     }
 

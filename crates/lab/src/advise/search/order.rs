@@ -92,7 +92,6 @@ impl Search<'_, '_> {
             let keys = places.iter().zip(&theirs).filter(|(one, other)| one != other).count();
             usize::from(other != policy) + keys == 1 && self.families.is_level(*at, best)
         };
-        let dear = self.seen[best].estimate * (1.0 + GUESSED);
         let is_sibling = |at: &usize| self.families.family_of(*at) == self.families.family_of(best);
         let is_open = |at: &usize| match self.seen[*at].standing {
             Standing::Open => true,
@@ -100,12 +99,24 @@ impl Search<'_, '_> {
             _ => false,
         };
         let all = (0..self.seen.len()).filter(is_open).filter(is_next);
-        let mut all: Vec<usize> =
-            all.filter(|at| self.seen[*at].estimate < dear && !self.is_twin(*at, best)).collect();
-        all.sort_by(|one, other| {
-            self.tier(*one).cmp(&self.tier(*other)).then(self.by_price(*one, *other))
-        });
-        all.into_iter().take(BATCH).collect()
+        self.promising(all.filter(|at| !self.is_twin(*at, best)), best)
+    }
+
+    /// Open settings that are guessed to cost as little, whatever they differ by; twins last, as
+    /// the rest of their runs may differ where their beginnings do not.
+    pub(super) fn guessed_alike(&self, best: usize) -> Vec<usize> {
+        let is_open = |at: &usize| self.seen[*at].standing == Standing::Open;
+        self.promising((0..self.seen.len()).filter(is_open), best)
+    }
+
+    /// Those of the settings that may cost as little as the best: the first ones to be played.
+    fn promising(&self, settings: impl Iterator<Item = usize>, best: usize) -> Vec<usize> {
+        let dear = self.seen[best].estimate * (1.0 + GUESSED);
+        let mut all: Vec<usize> = settings.filter(|at| self.seen[*at].estimate < dear).collect();
+        let order = |at: usize| (self.tier(at), self.is_twin(at, best));
+        all.sort_by(|one, other| order(*one).cmp(&order(*other)).then(self.by_price(*one, *other)));
+        all.truncate(BATCH);
+        all
     }
 
     /// The beginnings of both are the same in every number, and so are their buffers: a policy that

@@ -38,9 +38,12 @@ impl Search<'_, '_> {
             }
         }
         let factors = self.factors(&all);
+        // Of a buffer that no whole run had, those of the others tell more than nothing does.
+        let mean = factors.values().sum::<f64>() / factors.len() as f64;
+        let other = if factors.is_empty() { 1.0 } else { mean };
         for (setting, cost, price) in all {
             let factor = factors.get(&self.families.buffer(setting).to_bits());
-            let price = price * factor.copied().unwrap_or(1.0);
+            let price = price * factor.copied().unwrap_or(other);
             let seen = &mut self.seen[setting];
             seen.estimate = price;
             if !seen.is_whole() {
