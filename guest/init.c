@@ -111,24 +111,25 @@ static void mount_all(const char *root)
 		fail("/dev/fd");
 }
 
-/* After a power loss: what the guest before had said. */
-static void tell_before(void)
+/* A file of the first root, if it is there, in the one that the command sees. True when it is. */
+static int hand_on(const char *name, const char *as, mode_t mode)
 {
 	char buffer[65536];
-	int from = open("/before", O_RDONLY | O_CLOEXEC), to;
+	int from = open(name, O_RDONLY | O_CLOEXEC), to;
 	ssize_t got;
 
 	if (from < 0)
-		return;
+		return 0;
 	folder("/new/run", 0755);
-	to = open("/new/run/manx-before", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	to = open(as, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	if (to < 0)
-		fail("/run/manx-before");
+		fail(as);
 	while ((got = read(from, buffer, sizeof(buffer))) > 0)
 		if (write(to, buffer, got) != got)
-			fail("/run/manx-before");
+			fail(as);
 	close(from);
 	close(to);
+	return 1;
 }
 
 static void network(void)
@@ -194,7 +195,7 @@ static void on_child(int signal)
 
 int main(void)
 {
-	int out[2], err[2], status = 0, lines[2];
+	int out[2], err[2], status = 0, lines[2], preloads;
 	struct sigaction action = { .sa_handler = on_child };
 	sigset_t child, before;
 	pid_t pid, ended;
@@ -205,7 +206,9 @@ int main(void)
 	lines[0] = line("/dev/tty1");
 	lines[1] = line("/dev/tty2");
 	mount_all(words[0]);
-	tell_before();
+	/* After a power loss: what the guest before had said. */
+	hand_on("/before", "/new/run/manx-before", 0644);
+	preloads = hand_on("/random_device.so", "/new/run/manx-random_device.so", 0755);
 	if (chroot("/new") || chdir("/"))
 		fail("/new");
 	network();
@@ -214,6 +217,8 @@ int main(void)
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
 	setenv("HOME", "/root", 1);
 	setenv("LANG", "C.UTF-8", 1);
+	if (preloads)
+		setenv("LD_PRELOAD", "/run/manx-random_device.so", 1);
 	if (pipe2(out, O_CLOEXEC | O_NONBLOCK) || pipe2(err, O_CLOEXEC | O_NONBLOCK))
 		fail("pipe");
 	sigemptyset(&child);

@@ -10,8 +10,9 @@
 //! In reading order: [`terms`] is how a run may go; [`wire`] has the messages; [`shared`] the
 //! memory in which both sides keep time, if the guest knows it; [`desk`] is a machine as a disk
 //! sees it; [`calendar`] is the loop, [`one_core`] where it runs; [`process`] starts a guest, holds
-//! what it writes, and leaves nothing of it behind.
+//! what it writes, and leaves nothing of it behind; [`addresses`] gives it the memory of every run.
 
+mod addresses;
 mod calendar;
 mod desk;
 mod one_core;

@@ -3,6 +3,7 @@
 //! It writes into files without a name, which never make it wait; so its course does not depend on
 //! who reads. Its folder goes with it, and so do its processes, whichever way the run ends.
 
+use super::addresses::FixedAddresses;
 use crate::listen::{Address, Listener};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::fcntl_dupfd_cloexec;
@@ -23,17 +24,21 @@ pub struct Image {
     pub kernel: PathBuf,
     /// The first process, without libraries.
     pub init: PathBuf,
+    /// Random numbers of the guest's kernel for programs that take the processor's.
+    pub random_device: PathBuf,
 }
 
 impl Image {
     /// The image in a folder.
     pub fn of(folder: &Path) -> Self {
-        Self { kernel: folder.join("linux"), init: folder.join("init") }
+        let [kernel, init, random_device] =
+            ["linux", "init", "random_device.so"].map(|name| folder.join(name));
+        Self { kernel, init, random_device }
     }
 
-    /// Both are there.
+    /// All are there.
     pub fn is_there(&self) -> bool {
-        self.kernel.is_file() && self.init.is_file()
+        [&self.kernel, &self.init, &self.random_device].iter().all(|file| file.is_file())
     }
 }
 
@@ -97,9 +102,15 @@ pub struct Guest {
     console: Written,
     out: Written,
     err: Written,
+    has_fixed_addresses: bool,
 }
 
 impl Guest {
+    /// Its addresses, and with them the size of its memory, are those of every run.
+    pub fn has_fixed_addresses(&self) -> bool {
+        self.has_fixed_addresses
+    }
+
     /// Makes the folder of a guest.
     ///
     /// # Errors
@@ -110,7 +121,8 @@ impl Guest {
         let files = || Ok((Written::new("console")?, Written::new("out")?, Written::new("err")?));
         let files: io::Result<_> = files();
         let (console, out, err) = files.map_err(|error| format!("files for output: {error}"))?;
-        let guest = Self { folder, child: None, console, out, err };
+        let has_fixed_addresses = false;
+        let guest = Self { folder, child: None, console, out, err, has_fixed_addresses };
         guest.fill(image, mission).map_err(|error| format!("the guest's folder: {error}"))?;
         Ok(guest)
     }
@@ -121,6 +133,7 @@ impl Guest {
             fs::create_dir(root.join(name))?;
         }
         fs::copy(&image.init, root.join("init"))?;
+        fs::copy(&image.random_device, root.join("random_device.so"))?;
         use std::os::unix::ffi::OsStrExt;
         let places = [mission.root.as_os_str().as_bytes(), mission.work.as_os_str().as_bytes()];
         let words = places.into_iter().chain(mission.command.iter().map(Vec::as_slice));
@@ -182,6 +195,8 @@ impl Guest {
                 }
             });
         }
+        let addresses = FixedAddresses::here();
+        self.has_fixed_addresses = addresses.is_some();
         self.child = Some(command.spawn().map_err(failed)?);
         Ok(())
     }

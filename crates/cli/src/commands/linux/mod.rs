@@ -94,6 +94,8 @@ struct How {
     answered: u64,
     wall: time::Duration,
     boot: time::Duration,
+    /// Its addresses are those of every run.
+    is_fixed: bool,
 }
 
 fn scenario(args: &LinuxArgs) -> Result<Scenario, Failure> {
@@ -216,7 +218,12 @@ fn back(args: &LinuxArgs, handed: Handed, verify: VerifyReport, how: &How) -> Ba
     let lies = args.defect.map(|Defect::LyingFlush| {
         "a defect is planted: the drives answer a FLUSH at once, and make nothing durable"
     });
-    let warnings = [free].into_iter().chain(lies).map(ToString::to_string).collect();
+    let random = (!how.is_fixed).then_some(
+        "this system refuses fixed addresses (personality ADDR_NO_RANDOMIZE): the guest's memory \
+         has another size in every run, and two runs may differ",
+    );
+    let warnings = [free].into_iter().chain(lies).chain(random);
+    let warnings = warnings.map(ToString::to_string).collect();
     Back { handed, outcome, verify, warnings }
 }
 
@@ -283,7 +290,8 @@ fn guest<S: Storage>(
     guest.kill();
     pass_on(&mut guest);
     let begun = begun.unwrap_or_default();
-    let how = How { ended, words, now, begun, answered, wall: began.elapsed(), boot };
+    let is_fixed = guest.has_fixed_addresses();
+    let how = How { ended, words, now, begun, answered, wall: began.elapsed(), boot, is_fixed };
     let (mut checked, mut mismatches, mut drivers) = (0, 0, Vec::new());
     for machine in machines {
         let (mut driver, oracle) = machine.into_parts();
