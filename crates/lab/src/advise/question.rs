@@ -60,6 +60,13 @@ pub enum Minimise {
     Drives,
 }
 
+impl Minimise {
+    /// It is not known before a run has ended.
+    pub fn is_guessed(self) -> bool {
+        matches!(self, Self::Cost | Self::Waf | Self::Power)
+    }
+}
+
 /// The question as it was asked.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -152,11 +159,10 @@ impl Question {
         let mut remarks = Vec::new();
         let job = only_job(&first)?;
         refuse_several_drives(&first, job)?;
+        let by_speed = matches!(asked.minimise, Minimise::Cost | Minimise::Power);
+        remarks.extend((by_speed && job.arrival == Arrival::Closed).then(|| CLOSED.to_string()));
         let load = match &job.trace {
-            None => {
-                remarks.extend((job.arrival == Arrival::Closed).then(|| CLOSED.to_string()));
-                generated(&first, job)?
-            }
+            None => generated(&first, job)?,
             Some(trace) => {
                 let (info, assumed) = figures(trace)?;
                 if let Some(Assumed { set, remark, .. }) = assumed {

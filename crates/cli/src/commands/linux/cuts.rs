@@ -4,11 +4,11 @@
 //! A cut takes nothing from the first guest: it is a look at what the drive would have left at that
 //! instant. So one run serves all cuts, and each is the cut of a run of its own to that instant.
 
-use super::{LAST_WORDS, heed, image, mission, terms};
+use super::{LAST_WORDS, RANDOM, heed, image, mission, terms};
 use crate::args::LinuxArgs;
 use crate::commands::progress::Bar;
 use crate::commands::{Failure, print};
-use crate::say::say;
+use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::STOP;
 use manx_core::config::{ConfigError, Scenario};
@@ -96,6 +96,9 @@ impl Campaign<'_> {
     fn cut(&self, drive: &Drive, cuts: &[Instant], screen: &Screen) -> Result<(), Failure> {
         let mut machines = [Machine::losing_power(drive.clone())];
         let (mut guest, mut calendar) = self.begin(&mut machines, cuts.first().copied())?;
+        if !guest.has_fixed_addresses() {
+            say_line(&format!("warning: {RANDOM}"));
+        }
         let bar = Bar::new(screen, "power cuts", "cuts");
         let mut first = None;
         let mut violations = 0;

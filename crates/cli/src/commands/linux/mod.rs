@@ -169,11 +169,13 @@ fn image(args: &LinuxArgs) -> Result<Image, ConfigError> {
     image.ok_or_else(|| match (&args.guest, folder) {
         (Some(folder), _) => {
             let folder = folder.display();
-            ConfigError::new(format!("--guest {folder}: it holds no `linux` and `init`"))
+            ConfigError::new(format!(
+                "--guest {folder}: it does not hold `linux`, `init` and `random_device.so`"
+            ))
         }
         (None, Some(folder)) => ConfigError::new(format!(
-            "there is no guest, {}: no such file: `make linux` in Manx's folder builds it, once",
-            folder.join("linux").display()
+            "there is no guest, or an older one, in {}: `make linux` in Manx's folder builds it",
+            folder.display()
         )),
         (None, None) => ConfigError::new("no folder for a guest is known: --guest DIR"),
     })
@@ -218,14 +220,15 @@ fn back(args: &LinuxArgs, handed: Handed, verify: VerifyReport, how: &How) -> Ba
     let lies = args.defect.map(|Defect::LyingFlush| {
         "a defect is planted: the drives answer a FLUSH at once, and make nothing durable"
     });
-    let random = (!how.is_fixed).then_some(
-        "this system refuses fixed addresses (personality ADDR_NO_RANDOMIZE): the guest's memory \
-         has another size in every run, and two runs may differ",
-    );
+    let random = (!how.is_fixed).then_some(RANDOM);
     let warnings = [free].into_iter().chain(lies).chain(random);
     let warnings = warnings.map(ToString::to_string).collect();
     Back { handed, outcome, verify, warnings }
 }
+
+/// Said where a guest's addresses could not be fixed.
+const RANDOM: &str = "this system refuses fixed addresses (personality ADDR_NO_RANDOMIZE): the \
+                      guest's memory has another size in every run, and two runs may differ";
 
 /// The guest's task, as the command line says.
 fn mission(args: &LinuxArgs, seed: u64, disks: usize) -> Result<Mission, String> {

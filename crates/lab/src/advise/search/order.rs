@@ -111,7 +111,8 @@ impl Search<'_, '_> {
 
     /// Those of the settings that may cost as little as the best: the first ones to be played.
     fn promising(&self, settings: impl Iterator<Item = usize>, best: usize) -> Vec<usize> {
-        let dear = self.seen[best].estimate * (1.0 + GUESSED);
+        let apart = if self.question.minimise.is_guessed() { GUESSED } else { SAME };
+        let dear = self.seen[best].estimate * (1.0 + apart);
         let mut all: Vec<usize> = settings.filter(|at| self.seen[*at].estimate < dear).collect();
         let order = |at: usize| (self.tier(at), self.is_twin(at, best));
         all.sort_by(|one, other| order(*one).cmp(&order(*other)).then(self.by_price(*one, *other)));

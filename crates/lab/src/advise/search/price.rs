@@ -39,8 +39,10 @@ impl Search<'_, '_> {
         }
         let factors = self.factors(&all);
         // Of a buffer that no whole run had, those of the others tell more than nothing does.
-        let mean = factors.values().sum::<f64>() / factors.len() as f64;
-        let other = if factors.is_empty() { 1.0 } else { mean };
+        let other = match factors.len() {
+            0 => 1.0,
+            known => factors.values().sum::<f64>() / known as f64,
+        };
         for (setting, cost, price) in all {
             let factor = factors.get(&self.families.buffer(setting).to_bits());
             let price = price * factor.copied().unwrap_or(other);
