@@ -19,7 +19,7 @@ fn a_linux_in_virtual_time_runs_twice_alike_and_leaves_nothing() {
 fn what_a_guest_cannot_have_is_refused_before_anything_is_prepared() {
     for (args, words) in [
         (&["--root", "/no/such/folder"][..], &["--root /no/such/folder", "no folder"][..]),
-        (&["--guest", "/no/such/folder"], &["--guest", "`linux`"]),
+        (&["--guest", "/no/such/folder"], &["--guest", "/no/such/folder/linux: no such file"]),
         (&["--mem", "1MiB"], &["--mem", "64MiB"]),
         (
             &["--drives", "2", "--policy", "raid", "--set", "array.members=4"],

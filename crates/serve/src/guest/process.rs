@@ -36,9 +36,10 @@ impl Image {
         Self { kernel, init, random_device }
     }
 
-    /// All are there.
-    pub fn is_there(&self) -> bool {
-        [&self.kernel, &self.init, &self.random_device].iter().all(|file| file.is_file())
+    /// The first of its files that is not there.
+    pub fn missing(&self) -> Option<&Path> {
+        let files = [&self.kernel, &self.init, &self.random_device];
+        files.into_iter().find(|file| !file.is_file()).map(PathBuf::as_path)
     }
 }
 

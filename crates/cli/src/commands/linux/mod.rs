@@ -22,6 +22,7 @@ use manx_lab::save::{documents, make_folder};
 use manx_serve::Machine;
 use manx_serve::guest::{Calendar, Ended, Guest, Image, Mission, OneCore, Terms, Told};
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time;
 
@@ -165,20 +166,17 @@ fn check(args: &LinuxArgs, runs: &[(String, Scenario)]) -> Result<(), Failure> {
 fn image(args: &LinuxArgs) -> Result<Image, ConfigError> {
     let of_cache = || Cache::of_user().map(|cache| cache.folder().join("guest").join("current"));
     let folder = args.guest.clone().or_else(of_cache);
-    let image = folder.as_deref().map(Image::of).filter(Image::is_there);
-    image.ok_or_else(|| match (&args.guest, folder) {
-        (Some(folder), _) => {
-            let folder = folder.display();
-            ConfigError::new(format!(
-                "--guest {folder}: it does not hold `linux`, `init` and `random_device.so`"
-            ))
-        }
-        (None, Some(folder)) => ConfigError::new(format!(
-            "there is no guest, or an older one, in {}: `make linux` in Manx's folder builds it",
-            folder.display()
-        )),
-        (None, None) => ConfigError::new("no folder for a guest is known: --guest DIR"),
-    })
+    let Some(image) = folder.as_deref().map(Image::of) else {
+        return Err(ConfigError::new("no folder for a guest is known: --guest DIR"));
+    };
+    let Some(missing) = image.missing().map(Path::display) else { return Ok(image) };
+    Err(ConfigError::new(match &args.guest {
+        Some(folder) => format!("--guest {}: {missing}: no such file", folder.display()),
+        None => format!(
+            "there is no guest, or an older one, {missing}: no such file: `make linux` in Manx's \
+             folder builds it"
+        ),
+    }))
 }
 
 /// The command's name without its folder.
