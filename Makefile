@@ -32,6 +32,7 @@ test: deps
 # The same tests for longer, and the campaigns of minutes that make test leaves out.
 test-long: deps
 	MANX_LONG=1 MANX_TEST_LIMIT=36000 CARGO="$(CARGO)" .ci/tests
+	$(CARGO) test --profile ci -p manx-ssd --features remote --test all -- trace_get
 	$(CARGO) test --release -p manx-core --lib -- --ignored
 
 # Debian's cloud kernel in QEMU without KVM: connects, verifies files, and keeps a RAID-5 over four served drives.

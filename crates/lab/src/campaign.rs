@@ -10,6 +10,9 @@
 //! journal only the places of the results are held in memory: a campaign may have more than fit
 //! there.
 
+mod seal;
+
+use self::seal::{Seal, seal, unseal};
 use crate::compare::{Options, compare};
 use crate::json::from_bytes;
 use crate::prepare::{Key, Keys};
@@ -17,7 +20,6 @@ use crate::run::{Counted, Finished, Limits, RunError};
 use manx_core::config::Scenario;
 use manx_core::stats::{Outcome, RunResult};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -26,6 +28,21 @@ use std::sync::{Mutex, PoisonError};
 
 /// A run to be done: the name of the policy and the scenario with it laid over.
 pub type Point = (String, Scenario);
+
+/// Runs points on other machines, as [`compare`] does on the threads of this process.
+pub trait Elsewhere: Sync {
+    /// Runs each of `points`, and hands its result to `ended` with its number, as soon as it is
+    /// there. It may return before all are: when the user stopped it.
+    ///
+    /// # Errors
+    /// The machines are not to be had any more, or would compute something else. Results that were
+    /// handed on are kept.
+    fn run(
+        &self,
+        points: &[Point],
+        ended: &mut dyn FnMut(usize, RunResult),
+    ) -> Result<(), RunError>;
+}
 
 /// One process at a time has a journal: two would write into the files of one folder. The lock is
 /// held as long as the file.
@@ -163,6 +180,17 @@ impl Campaign {
         options: &Options<'_>,
         each: &mut (dyn FnMut(usize, &RunResult) -> Result<(), RunError> + Send),
     ) -> Result<Done, RunError> {
+        self.run_at(None, points, options, each)
+    }
+
+    /// As [`Campaign::run`], on the machines of `elsewhere`.
+    pub fn run_at(
+        &mut self,
+        elsewhere: Option<&dyn Elsewhere>,
+        points: &[Point],
+        options: &Options<'_>,
+        each: &mut (dyn FnMut(usize, &RunResult) -> Result<(), RunError> + Send),
+    ) -> Result<Done, RunError> {
         let keys = self.keys(points, options.verify, options.limits)?;
         let (results, counted): (Vec<_>, Vec<_>) =
             keys.iter().map(|key| self.known_result(key)).unzip();
@@ -180,16 +208,15 @@ impl Campaign {
         let runs: Vec<Point> = left.iter().map(|same| points[same[0]].clone()).collect();
         let ledger = Mutex::new(Ledger { results, counted, told: 0, each, failed: None });
         let (journal, path) = (Mutex::new((&mut self.file, &mut self.done)), &self.path);
-        let finished = |run: usize, finished: &Finished| {
+        let ended = |run: usize, result: &RunResult, counted: Option<&Counted>| {
             // One that was given up is as it is whenever it is run; one that was stopped is not.
-            let is_given_up =
-                finished.counted.as_ref().is_some_and(|counted| counted.ended.is_some());
-            if finished.result.outcome == Outcome::Partial && !is_given_up {
+            let is_given_up = counted.is_some_and(|counted| counted.ended.is_some());
+            if result.outcome == Outcome::Partial && !is_given_up {
                 return;
             }
             let key = &keys[left[run][0]];
             let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-            let written = write_line(journal.0, key, finished);
+            let written = write_line(journal.0, key, result, counted);
             let mut ledger = ledger.lock().unwrap_or_else(PoisonError::into_inner);
             match written {
                 Ok(place) => drop(journal.1.insert(key.clone(), place)),
@@ -200,13 +227,21 @@ impl Campaign {
             }
             drop(journal);
             for point in &left[run] {
-                ledger.results[*point] = Some(finished.result.clone());
-                ledger.counted[*point].clone_from(&finished.counted);
+                ledger.results[*point] = Some(result.clone());
+                ledger.counted[*point] = counted.cloned();
             }
             ledger.tell();
         };
         ledger.lock().unwrap_or_else(PoisonError::into_inner).tell();
-        compare(&runs, &Options { finished: Some(&finished), ..*options })?;
+        match elsewhere {
+            Some(elsewhere) => {
+                elsewhere.run(&runs, &mut |run, result| ended(run, &result, None))?;
+            }
+            None => {
+                let finished = |run, of: &Finished| ended(run, &of.result, of.counted.as_ref());
+                compare(&runs, &Options { finished: Some(&finished), ..*options })?;
+            }
+        }
         let Ledger { results, counted, failed, .. } =
             ledger.into_inner().unwrap_or_else(PoisonError::into_inner);
         match failed {
@@ -262,51 +297,19 @@ impl Ledger<'_> {
 }
 
 /// A whole line in one write, at the end of the file.
-fn write_line(file: &mut File, key: &str, finished: &Finished) -> std::io::Result<Place> {
-    let (result, counted) = (finished.result.clone(), finished.counted.clone());
-    let line = Line { key: key.to_string(), result, counted };
+fn write_line(
+    file: &mut File,
+    key: &str,
+    result: &RunResult,
+    counted: Option<&Counted>,
+) -> std::io::Result<Place> {
+    let line = Line { key: key.to_string(), result: result.clone(), counted: counted.cloned() };
     let text = seal(serde_json::to_vec(&line)?);
     file.write_all(&text)?;
     // Wherever it was read before: what is appended ends where the file does.
     let end = file.stream_position()?;
     file.sync_data()?;
     Ok(Place { from: end - text.len() as u64, length: text.len() })
-}
-
-/// Text before the checksum of a line; then come its 64 digits, and [`SEAL_END`].
-const SEAL: &[u8] = b",\"sha256\":\"";
-const SEAL_END: &[u8] = b"\"}\n";
-
-/// Trust in a line of a journal.
-enum Seal<'a> {
-    /// It is as it was written.
-    Whole(&'a [u8]),
-    Altered,
-    /// No checksum: of an older program.
-    None,
-    /// It has no end.
-    Cut,
-}
-
-/// A JSON object as a line whose last field is the SHA-256 of all before it.
-fn seal(mut object: Vec<u8>) -> Vec<u8> {
-    object.pop();
-    let hash = Key(Sha256::digest(&object).into()).to_string();
-    [&object, SEAL, hash.as_bytes(), SEAL_END].concat()
-}
-
-/// Whether a line is what [`seal`] made.
-fn unseal(line: &[u8]) -> Seal<'_> {
-    let object =
-        line.len().checked_sub(SEAL.len() + 64 + SEAL_END.len()).map(|length| &line[..length]);
-    match object {
-        _ if line.ends_with(b"}}\n") => Seal::None,
-        Some(object) if line.ends_with(SEAL_END) => match seal([object, b"}"].concat()) == line {
-            true => Seal::Whole(line),
-            false => Seal::Altered,
-        },
-        _ => Seal::Cut,
-    }
 }
 
 /// Ends a last line that was cut short, so that an appended line does not join it.

@@ -32,7 +32,7 @@ pub struct Entry {
     /// The paper to cite.
     #[serde(default)]
     pub cite: Option<String>,
-    /// Where it is: `https://`, `http://`, `file://`.
+    /// Where it is: `https://`, `http://`, `s3://BUCKET/KEY`, `file://`.
     pub url: String,
     /// Size of the file.
     pub bytes: u64,
@@ -59,7 +59,7 @@ pub enum GetError {
     Stopped,
 }
 
-/// Brings the bytes of an `http` or `https` address into a file.
+/// Brings the bytes of an `http`, `https` or `s3` address into a file.
 pub type Download<'a> = dyn FnMut(&str, &Path) -> Result<(), GetError> + 'a;
 
 impl Registry {
@@ -163,12 +163,12 @@ impl Entry {
         if let Some(path) = url.strip_prefix("file://") {
             return fs::copy(path, to).map(drop).map_err(|error| cannot(error.to_string()));
         }
-        if url.starts_with("https://") || url.starts_with("http://") {
+        if ["https://", "http://", "s3://"].iter().any(|scheme| url.starts_with(scheme)) {
             return download(url, to);
         }
         Err(GetError::Input(format!(
-            "{name}: {url}: https, http or file is needed; for another scheme download the file, \
-             and name it where a trace is asked for"
+            "{name}: {url}: https, http, s3 or file is needed; for another scheme download the \
+             file, and name it where a trace is asked for"
         )))
     }
 

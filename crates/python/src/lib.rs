@@ -30,6 +30,12 @@ fn set_file(file: PathBuf) {
     manx_lab::stamp::set_file(file);
 }
 
+/// Which build this is, as JSON.
+#[pyfunction]
+fn program() -> String {
+    serde_json::to_string(&manx_lab::stamp::program()).unwrap_or_default()
+}
+
 /// The native half of `manx`.
 #[pymodule]
 fn _manx(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -48,6 +54,7 @@ fn _manx(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sweep::Grid>()?;
     for function in [
         wrap_pyfunction!(set_file, module)?,
+        wrap_pyfunction!(program, module)?,
         wrap_pyfunction!(asked::schema_scenario, module)?,
         wrap_pyfunction!(asked::schema_result, module)?,
         wrap_pyfunction!(run::play, module)?,

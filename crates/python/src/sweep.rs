@@ -144,6 +144,7 @@ impl Grid {
         let swept = watched(py, &stop, tick, || {
             let options = Options {
                 jobs: jobs.and_then(NonZero::new),
+                elsewhere: None,
                 cache: cache.as_ref(),
                 columns: &self.named,
                 pareto: &self.objectives,

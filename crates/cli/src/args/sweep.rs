@@ -11,7 +11,8 @@ const EXAMPLES: &str = "Examples:
   manx sweep --pareto p99,max:iops --out rates      the Pareto front of what lies there, \
 without a run
   manx sweep quick --grid device.op=0.2..0.4+0.05 --where 'p99_9<20ms' --minimise device.op \
---out least";
+--out least
+  manx sweep quick --grid gc.soft=0.05,0.08 --seeds 20 --dask tcp://127.0.0.1:8786 --out seeds";
 
 /// `manx sweep`.
 #[derive(Debug, ClapArgs)]
@@ -56,6 +57,10 @@ pub struct SweepArgs {
     /// Leave out points that cannot be run, and list them in skipped.txt
     #[arg(long)]
     pub skip_invalid: bool,
+    /// Run the points on the workers of this Dask scheduler; needs a Python with this build of
+    /// manx-ssd and with Dask, which MANX_PYTHON names [default: python3]
+    #[arg(long, value_name = "ADDRESS")]
+    pub dask: Option<String>,
     /// Ask this in a folder that was asked something else; what both need is not run again
     #[arg(long)]
     pub force: bool,

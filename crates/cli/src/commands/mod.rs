@@ -5,6 +5,7 @@ mod advise;
 mod completions;
 mod convert;
 mod ctl;
+mod dask;
 mod device;
 mod execute;
 mod explain;
@@ -81,7 +82,7 @@ impl fmt::Display for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Write(why) => Failure::Work(why),
+            RunError::Write(why) | RunError::Elsewhere(why) => Failure::Work(why),
             error => Failure::Input(ConfigError::new(error.to_string())),
         }
     }

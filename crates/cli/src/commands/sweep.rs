@@ -1,5 +1,6 @@
 //! `manx sweep`: from arguments to the lab's sweep, its progress, and what is printed of it.
 
+use super::dask::Cluster;
 use super::progress::Bar;
 use super::{Failure, outputs, print};
 use crate::args::SweepArgs;
@@ -8,6 +9,7 @@ use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_core::config::ConfigError;
 use manx_lab::cache::Cache;
+use manx_lab::campaign::Elsewhere;
 use manx_lab::load::Request;
 use manx_lab::sweep::SweepError;
 use manx_lab::sweep::axis::Axis;
@@ -56,6 +58,7 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
     outputs::check_sweep(&args.shared, out, &plan)?;
     signals::listen();
     let cache = if args.shared.no_cache { None } else { Cache::of_user() };
+    let cluster = cluster(args)?;
     let bar = Bar::new(screen, "sweep", "points");
     let progress = |&Progress { done, total, best, .. }: &Progress| {
         let best =
@@ -66,6 +69,7 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
     };
     let options = Options {
         jobs: args.shared.jobs.and_then(|jobs| NonZero::new(jobs as usize)),
+        elsewhere: cluster.as_ref().map(|cluster| cluster as &dyn Elsewhere),
         cache: cache.as_ref(),
         columns: &columns(args),
         pareto: &objectives,
@@ -84,6 +88,15 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
     }
     show(&swept, out, args)?;
     verdict(&swept)
+}
+
+/// The machines of `--dask`.
+fn cluster(args: &SweepArgs) -> Result<Option<Cluster>, Failure> {
+    let Some(address) = &args.dask else { return Ok(None) };
+    if args.shared.jobs.is_some() {
+        return Err(input("--jobs: with --dask, its workers say how much runs side by side"));
+    }
+    Cluster::connect(address, args.shared.verify, !args.shared.no_cache).map(Some)
 }
 
 /// Objectives of the front, those that only bound it last.

@@ -10,7 +10,7 @@ use manx_core::config::ConfigError;
 use manx_lab::registry::{Entry, GetError, Registry, folder};
 use manx_lab::table::count;
 use std::fmt::Write;
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -86,14 +86,78 @@ fn about(entry: &Entry) -> String {
     text
 }
 
-/// Programs that bring an address into a file, each with its options.
-const PROGRAMS: [(&str, &[&str]); 2] = [
-    (
-        "curl",
-        &["--fail", "--location", "--silent", "--show-error", "--connect-timeout", "30", "-o"],
-    ),
-    ("wget", &["--no-verbose", "--connect-timeout=30", "--tries=2", "-O"]),
+/// A program that brings an address into a file. It reads the address from its standard input: one
+/// that is signed stands in no list of processes.
+struct Program {
+    name: &'static str,
+    /// Options, and then the file.
+    options: &'static [&'static str],
+    /// Text before and behind the address.
+    around: [&'static str; 2],
+}
+
+const PROGRAMS: [Program; 2] = [
+    Program {
+        name: "curl",
+        options: &[
+            "--fail",
+            "--location",
+            "--silent",
+            "--show-error",
+            "--connect-timeout",
+            "30",
+            "--config",
+            "-",
+            "-o",
+        ],
+        around: ["url = \"", "\"\n"],
+    },
+    Program {
+        name: "wget",
+        options: &["--no-verbose", "--connect-timeout=30", "--tries=2", "-i", "-", "-O"],
+        around: ["", "\n"],
+    },
 ];
+
+/// Address of the object of a bucket, `BUCKET/KEY`. It is signed (Signature Version 4) by the
+/// credentials of the environment, if there are any; else the bucket must be public.
+#[cfg(feature = "remote")]
+fn stored(object: &str) -> Result<String, String> {
+    use rusty_s3::actions::{GetObject, S3Action};
+    use rusty_s3::{Bucket, Credentials, UrlStyle};
+    /// Time in which the download must begin.
+    const VALID: Duration = Duration::from_secs(3600);
+
+    let said =
+        |names: &[&str]| names.iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
+    let (name, key) = object
+        .split_once('/')
+        .filter(|(name, key)| !name.is_empty() && !key.is_empty())
+        .ok_or_else(|| format!("s3://{object}: s3://BUCKET/KEY is needed"))?;
+    let region = said(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
+    let region = if region.is_empty() { "us-east-1".to_string() } else { region };
+    let endpoint = said(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
+    let (endpoint, style) = match endpoint.as_str() {
+        "" => (format!("https://s3.{region}.amazonaws.com"), UrlStyle::VirtualHost),
+        // A store of one's own seldom has a name for each bucket.
+        _ => (endpoint, UrlStyle::Path),
+    };
+    let url = endpoint
+        .parse()
+        .map_err(|error| format!("AWS_ENDPOINT_URL = {endpoint:?} is no address: {error}"))?;
+    let bucket = Bucket::new(url, style, name.to_string(), region)
+        .map_err(|error| format!("s3://{object}: {error}"))?;
+    let credentials = Credentials::from_env();
+    Ok(GetObject::new(&bucket, credentials.as_ref(), key).sign(VALID).to_string())
+}
+
+#[cfg(not(feature = "remote"))]
+fn stored(object: &str) -> Result<String, String> {
+    Err(format!(
+        "s3://{object}: this manx is built without `--features remote`, which s3 needs; download \
+         the file, and name it where a trace is asked for"
+    ))
+}
 
 /// Brings `url` by the first of the programs that is there.
 fn download((name, url, to): (&str, &str, &Path), bytes: u64, bar: &Bar) -> Result<(), GetError> {
@@ -103,10 +167,21 @@ fn download((name, url, to): (&str, &str, &Path), bytes: u64, bar: &Bar) -> Resu
              it is, or by a registry with file:// (docs/traces.md)"
         ))
     };
-    for (program, options) in PROGRAMS {
+    let address = match url.strip_prefix("s3://") {
+        Some(object) => stored(object).map_err(|why| GetError::Input(format!("{name}: {why}")))?,
+        None => url.to_string(),
+    };
+    if address.contains(['"', '\\', ' ']) || address.contains(char::is_control) {
+        return Err(GetError::Input(format!("{name}: {url:?} is no address")));
+    }
+    for Program { name: program, options, around } in PROGRAMS {
         let mut command = Command::new(program);
-        command.args(options).arg(to).arg(url).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(options).arg(to).stdin(Stdio::piped()).stdout(Stdio::null());
         let Ok(mut child) = command.stderr(Stdio::piped()).spawn() else { continue };
+        if let Some(mut input) = child.stdin.take() {
+            // One that does not read it says why when it ends.
+            let _ = input.write_all(around.join(&address).as_bytes());
+        }
         let ended = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break status,

@@ -79,8 +79,61 @@ fn what_is_no_trace_or_no_registry_is_refused() {
     assert_refused(&["trace", "get", "a", "--registry", "no/such.json"], &["no/such.json"]);
     let broken = file("trace-get-broken.json", b"{\n\"mine\": {\"title\": 7}}");
     assert_refused(&["trace", "get", "mine", "--registry", &broken], &["no registry", "line 2"]);
-    let bucket = registry("trace-get-s3.json", "s3://bucket/trace.csv", SUM);
     let cache = folder("trace-get-refused");
-    let args = ["trace", "get", "mine", "--registry", &bucket, "--cache", &cache];
-    assert_refused(&args, &["s3://bucket/trace.csv: https, http or file is needed"]);
+    let of_bucket = if cfg!(feature = "remote") {
+        ("s3://bucket", "s3://bucket: s3://BUCKET/KEY is needed")
+    } else {
+        ("s3://bucket/trace.csv", "s3://bucket/trace.csv: this manx is built without `--features")
+    };
+    let others = [
+        ("ftp://host/trace.csv", "ftp://host/trace.csv: https, http, s3 or file is needed"),
+        ("http://host/a b.csv", "\"http://host/a b.csv\" is no address"),
+    ];
+    for (at, (url, told)) in [of_bucket].into_iter().chain(others).enumerate() {
+        let wrong = registry(&format!("trace-get-scheme-{at}.json"), url, SUM);
+        let args = ["trace", "get", "mine", "--registry", &wrong, "--cache", &cache];
+        assert_refused(&args, &[told]);
+    }
+}
+
+/// A store on this machine: it answers so many times, and gives what it was asked.
+#[cfg(feature = "remote")]
+fn store(answers: usize) -> (String, std::thread::JoinHandle<Vec<String>>) {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let served = std::thread::spawn(move || {
+        let mut asked = Vec::new();
+        for _ in 0..answers {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut lines = BufReader::new(socket.try_clone().unwrap()).lines();
+            asked.push(lines.next().unwrap().unwrap());
+            lines.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty())).count();
+            let head = format!("HTTP/1.0 200 OK\r\nContent-Length: {}\r\n\r\n", TRACE.len());
+            socket.write_all(&[head.as_bytes(), TRACE].concat()).unwrap();
+        }
+        asked
+    });
+    (address, served)
+}
+
+#[cfg(feature = "remote")]
+#[test]
+fn an_object_of_a_bucket_is_asked_for_with_the_credentials_that_there_are() {
+    let (address, served) = store(2);
+    let listed = registry("trace-get-bucket.json", "s3://data/a/trace.csv", SUM);
+    for key in [None, Some("AKIDEXAMPLE")] {
+        let cache = folder("trace-get-bucket");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_manx"));
+        command.args(["trace", "get", "mine", "--registry", &listed, "--cache", &cache]);
+        command.env("AWS_ENDPOINT_URL", &address).env("AWS_REGION", "eu-west-1");
+        command.env_remove("AWS_ACCESS_KEY_ID").env("AWS_SECRET_ACCESS_KEY", "example");
+        let output = command.envs(key.map(|key| ("AWS_ACCESS_KEY_ID", key))).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(std::fs::read(stdout(&output).trim()).unwrap(), TRACE);
+    }
+    let asked = served.join().unwrap();
+    assert!(asked[0].starts_with("GET /data/a/trace.csv HTTP/"), "{asked:?}");
+    let signed = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIDEXAMPLE%2F";
+    assert!(asked[1].contains(signed) && asked[1].contains("eu-west-1"), "{asked:?}");
 }

@@ -26,6 +26,8 @@ pub enum RunError {
     Beside(String),
     /// A file that the run writes as it goes cannot be written any more: not the input's fault.
     Write(String),
+    /// Other machines that were to run it are not to be had: not the input's fault.
+    Elsewhere(String),
     /// The machine has not the memory that the run needs.
     Memory(String),
     /// A trace whose devices have a drive each is not the only job, but one of so many.
@@ -43,6 +45,7 @@ impl fmt::Display for RunError {
             Self::ActLog(error)
             | Self::Beside(error)
             | Self::Write(error)
+            | Self::Elsewhere(error)
             | Self::Memory(error) => f.write_str(error),
             Self::NotAlone(jobs) => write!(
                 f,

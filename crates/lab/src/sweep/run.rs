@@ -14,7 +14,7 @@ use super::question::{self, Question};
 use super::standing::{Front, Standings};
 use super::value::{Cell, Kind};
 use crate::cache::Cache;
-use crate::campaign::{Campaign, Point, lock};
+use crate::campaign::{Campaign, Elsewhere, Point, lock};
 use crate::compare;
 use crate::prepare::{Keys, logical_pages};
 use crate::run::{Beside, Moment, Phase, RunError};
@@ -68,6 +68,8 @@ pub struct Progress {
 pub struct Options<'a> {
     /// Runs side by side; as many as there are cores when `None`.
     pub jobs: Option<NonZero<usize>>,
+    /// Machines that the points are run on; this one when `None`.
+    pub elsewhere: Option<&'a dyn Elsewhere>,
     /// Where preconditioned states are kept between processes.
     pub cache: Option<&'a Cache>,
     /// The quantities of a row; all short names if there are none.
@@ -237,12 +239,35 @@ fn play(
             *best.lock().unwrap_or_else(PoisonError::into_inner) = table.best;
             Ok(())
         };
-        if !campaign.run(&points, &runs, &mut each)?.is_complete() {
+        let elsewhere = options.elsewhere.map(|at| Told { at, ended: &ended, tell: &tell });
+        let elsewhere = elsewhere.as_ref().map(|at| at as &dyn Elsewhere);
+        if !campaign.run_at(elsewhere, &points, &runs, &mut each)?.is_complete() {
             break;
         }
         begun += points.len();
     }
     Ok(from_journal)
+}
+
+/// Other machines, and the progress of what they do.
+struct Told<'a, T> {
+    at: &'a dyn Elsewhere,
+    ended: &'a AtomicUsize,
+    tell: &'a T,
+}
+
+impl<T: Fn() + Sync> Elsewhere for Told<'_, T> {
+    fn run(
+        &self,
+        points: &[Point],
+        ended: &mut dyn FnMut(usize, RunResult),
+    ) -> Result<(), RunError> {
+        self.at.run(points, &mut |run, result| {
+            ended(run, result);
+            self.ended.fetch_add(1, Ordering::Relaxed);
+            (self.tell)();
+        })
+    }
 }
 
 /// The next points that are run together.
@@ -260,7 +285,7 @@ fn batch(
         if states.insert(keys.of(&point.1)?) {
             bytes += u64::from(logical_pages(&point.1)) * STATE_BYTES;
         }
-        if bytes > STATES_MAX && points.len() >= least {
+        if bytes > STATES_MAX && points.len() >= least && options.elsewhere.is_none() {
             break;
         }
         points.push(point);

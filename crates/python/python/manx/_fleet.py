@@ -12,7 +12,7 @@ from . import _manx, _options
 from ._manx import Histogram
 from ._progress import Bar, Progress
 from ._runs import AnyPolicy, AnyScenario, asked, points
-from ._sweeps import as_completed
+from ._sweeps import as_completed, one_of
 from .errors import InputError
 from .policies import Policy
 from .results import Fields
@@ -86,6 +86,7 @@ def fleet(
     device: _options.Path | None = None,
     workload: _options.Path | None = None,
     executor: Any = None,
+    client: Any = None,
     jobs: int | None = None,
     cache: bool | _options.Path = False,
     progress: Progress = None,
@@ -94,7 +95,7 @@ def fleet(
 
     `vary`: how keys differ from drive to drive (:data:`Vary`): bad blocks, load, wear.
     ``{"faults.factory_bad": (0.0, 0.01), "workload.rate": [500, 1000, 2000]}``. What a drive gets
-    depends on `seed` and its number alone: the same drives on any number of workers. `executor` as
+    depends on `seed` and its number alone: the same drives on any number of workers. `executor` (or `client`) as
     of :func:`manx.sweep`. Memory does not grow with `n`, but for a row a drive.
 
     Raises :class:`InputError` where a drive of the fleet cannot be; nothing has run then where it
@@ -125,6 +126,7 @@ def fleet(
         return [(number, _drawn(varied, seed, number)) for number in range(first, last)]
 
     try:
+        executor = one_of(executor, client)
         if executor is None:
             for first in parts:
                 take(first, of.part(seed, numbers(first), _options.count(jobs, "jobs")))

@@ -94,6 +94,7 @@ def sweep(
     verify: bool = False,
     out: _options.Path | None = None,
     executor: Any = None,
+    client: Any = None,
     jobs: int | None = None,
     cache: bool | _options.Path = True,
     skip_invalid: bool = False,
@@ -111,7 +112,7 @@ def sweep(
 
     Without `executor` it runs on this machine's cores, its files in `out` as the command line
     writes them (but ``sweep.parquet``). With one, a ``concurrent.futures`` executor or a
-    ``dask.distributed`` client, each point is a task: a pure function of its scenario, known by the
+    ``dask.distributed`` client (`client` is the same argument), each point is a task: a pure function of its scenario, known by the
     hash of all that determines it. Results come back as they finish and are kept in
     ``out/points``: the same call does only what is left, more points cost only themselves. Workers
     need the same build of this package; one that has another is refused.
@@ -119,6 +120,7 @@ def sweep(
     Raises :class:`InputError` before anything runs; :class:`RunError` where a worker fails for
     good (what was done is kept in `out`).
     """
+    executor = one_of(executor, client)
     if executor is not None and jobs is not None:
         raise InputError("jobs: with an executor, that says how much runs side by side")
     if not grid and not random and not policies and seeds is None and points is None:
@@ -154,6 +156,13 @@ def sweep(
         return Sweep(table, front, notes, skipped, len(table) - known)
     finally:
         bar.close()
+
+
+def one_of(executor: Any, client: Any) -> Any:
+    """The executor of a call, by whichever name it was given."""
+    if executor is not None and client is not None:
+        raise InputError("executor and client: one of them is enough")
+    return client if executor is None else executor
 
 
 def _axes(of: Mapping[str, Any] | None, option: str) -> Iterator[tuple[str, Any]]:
@@ -315,7 +324,7 @@ def _dask(client: Any, function: Any,
         under_way[future.key] = (key, future)
     try:
         for future, result in completed([one for _, one in under_way.values()],
-                                        with_results=True):
+                                        with_results=True, loop=client.loop):
             yield under_way[future.key][0], result
     finally:
         client.cancel([future for _, future in under_way.values() if not future.done()])

@@ -10,11 +10,12 @@ import json
 import os
 import shutil
 import urllib.request
+from importlib import import_module
 from pathlib import Path as _Path
 from typing import Any
 
 from . import _manx, _options
-from .errors import RunError
+from .errors import InputError, RunError
 from .results import Fields
 
 __all__ = ["Trace"]
@@ -110,9 +111,20 @@ def _named(path: _options.Path | None, what: str) -> _Path | None:
 
 
 def _download(url: str, to: _Path) -> None:
-    """Brings the bytes of an address into a file, by Python's own means."""
+    """Brings the bytes of an address into a file: ``s3://`` by fsspec, else by Python's own
+    means."""
     try:
-        with urllib.request.urlopen(url, timeout=60) as of, open(to, "wb") as file:
+        with _opened(url) as of, open(to, "wb") as file:
             shutil.copyfileobj(of, file, _CHUNK)
-    except OSError as error:
+    except ImportError as error:
+        raise InputError(f"{url}: pip install s3fs, or download the file and name it where a trace "
+                         f"is asked for ({error})") from None
+    except Exception as error:  # noqa: BLE001  What a store raises is not only of OSError.
         raise RunError(f"cannot get {url}: {error}") from None
+
+
+def _opened(url: str) -> Any:
+    if not url.startswith("s3://"):
+        return urllib.request.urlopen(url, timeout=60)
+    # s3fs takes credentials, endpoint and region from where every tool of AWS does.
+    return import_module("fsspec").open(url, "rb")

@@ -45,7 +45,9 @@ fn laid_out() -> Option<(PathBuf, PathBuf)> {
 /// Runs the interpreter; its output is shown where it fails.
 fn run(arguments: &[&str]) {
     let Some((python, folder)) = python() else { return };
-    let program = folder.join("../../debug/manx");
+    // Beside the folder of these tests, whatever the profile: cargo built it with them.
+    let own = std::env::current_exe().unwrap();
+    let program = own.parent().unwrap().with_file_name("manx");
     let output = Command::new(python)
         .args(arguments)
         .current_dir(root())
@@ -66,7 +68,7 @@ fn run(arguments: &[&str]) {
 
 #[test]
 fn what_is_promised_of_the_package_holds() {
-    run(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "crates/python/tests/python"]);
+    run(&["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "crates/python/tests/python"]);
 }
 
 #[test]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from concurrent import futures
 from pathlib import Path
 from typing import Any
@@ -103,3 +109,82 @@ def test_percentiles_of_a_fleet_are_those_of_all_requests_together() -> None:
         rows = zip(table.column("counted"), table.column("op"), table.column("latency_us"))
         latencies += [round(us * 1000) for counted, op, us in rows if counted and op == "R"]
     assert manx.Histogram(latencies) == whole.read
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of a cluster of two workers on this machine."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0",
+                                  processes=True) as cluster:
+        yield cluster.scheduler_address
+
+
+def swept(program: str, out: Path, *options: str,
+          python: str = sys.executable) -> subprocess.CompletedProcess[str]:
+    command = [program, "sweep", "quick", "--grid", "gc.soft=0.05,0.08,0.1", "--policies",
+               "base,preemptive", "--set", "workload.requests=1500", "--out", str(out), "--quiet"]
+    environment = {**os.environ, "MANX_PYTHON": python}
+    return subprocess.run([*command, *options], env=environment, capture_output=True, text=True,
+                          timeout=300)
+
+
+def test_the_command_line_sweeps_on_a_cluster(program: str, scheduler: str, tmp_path: Path) -> None:
+    alone = swept(program, tmp_path / "alone", "--seeds", "2")
+    assert alone.returncode == 0, alone.stderr
+    there = tmp_path / "there"
+    first = swept(program, there, "--dask", scheduler)
+    assert first.returncode == 0, first.stderr
+    # More seeds cost only themselves, wherever they are run.
+    more = swept(program, there, "--dask", scheduler, "--seeds", "2", "--force")
+    assert more.returncode == 0, more.stderr
+    assert "12 of 12 rows" in more.stderr and "6 from the journal" in more.stderr
+    rows = [(folder / "sweep.csv").read_text() for folder in (tmp_path / "alone", there)]
+    assert rows[0] == rows[1]
+    verified = swept(program, tmp_path / "verified", "--dask", scheduler, "--verify")
+    assert verified.returncode == 0, verified.stderr
+
+
+def test_a_cluster_that_is_not_there_is_one_clear_line(
+    program: str, scheduler: str, tmp_path: Path,
+) -> None:
+    other = tmp_path / "python"
+    said = json.dumps({"ready": {"program": {"version": "0.1.0", "commit": None, "schema": 1},
+                                 "workers": 2}})
+    other.write_text(f"#!/bin/sh\necho '{said}'\ncat\n")
+    other.chmod(0o755)
+    for options, python, piece in [
+        (("--dask", "tcp://127.0.0.1:9"), sys.executable, "no scheduler answers there"),
+        (("--dask", "here"), sys.executable, "no scheduler answers there"),
+        (("--dask", scheduler, "--jobs", "2"), sys.executable, "--jobs: with --dask"),
+        (("--dask", scheduler), "/no/such/python", "MANX_PYTHON"),
+        (("--dask", scheduler), "/bin/true", "ended without a word"),
+        (("--dask", scheduler), str(other), "another build"),
+    ]:
+        ended = swept(program, tmp_path / "none", *options, python=python)
+        assert ended.returncode == 2 and piece in ended.stderr, ended.stderr
+        assert ended.stderr.count("\n") == 1 and not (tmp_path / "none").exists()
+
+
+def test_a_trace_of_a_bucket_is_opened_by_fsspec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = b"128166372003000000,hm,0,Read,8192,4096,100\n"
+    sum_ = hashlib.sha256(text).hexdigest()
+    entry = {"title": "One request", "source": "this test", "licence": "none", "bytes": len(text),
+             "url": "s3://data/trace.csv", "sha256": sum_, "read": {"format": "msr"}}
+    (tmp_path / "list.json").write_text(json.dumps({"mine": entry}))
+    (tmp_path / "stored").write_bytes(text)
+    get = {"registry": tmp_path / "list.json", "cache": tmp_path / "cache"}
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(manx.InputError, match="pip install s3fs"):
+        manx.Trace.get("mine", **get)
+
+    class Store:
+        @staticmethod
+        def open(url: str, mode: str) -> Any:
+            assert (url, mode) == ("s3://data/trace.csv", "rb")
+            return (tmp_path / "stored").open(mode)
+
+    monkeypatch.setitem(sys.modules, "fsspec", Store)
+    assert manx.Trace.get("mine", **get).info.reads == 1

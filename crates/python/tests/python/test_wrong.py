@@ -59,6 +59,7 @@ WRONG: list[tuple[Quick, str]] = [
     (lambda: manx.sweep("quick", grid={"gc.soft": [0.1]}, pareto="waff"), "waff"),
     (lambda: manx.sweep("quick", random={"gc.soft": (0.1, 0.2)}), "points"),
     (lambda: manx.sweep("quick", grid={"gc.soft": [0.1]}, executor=7), "one of concurrent.futures"),
+    (lambda: manx.sweep("quick", grid={"gc.soft": [0.1]}, executor=7, client=7), "one of them"),
     (lambda: manx.lab("waf-analytics"), "waf-analytic"),
     (lambda: manx.plan("twx"), "no calculator is called 'twx'"),
     (lambda: manx.plan("tw", drives=4), "has no option 'drives'"),
