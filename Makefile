@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-faults test-mutants test-soak test-between test-advise linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-faults test-mutants test-soak test-between test-advise test-python linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
 	@echo "make test-between    IODA between processes: four served drives, an array host and fio, beside manx compare (3 minutes)"
 	@echo "make test-advise    manx advise beside the whole grid on nine loads (3 minutes; MANX_TRACES=DIR, docs/advise.md)"
+	@echo "make test-python    the Python package at full size, measured (15 minutes; PARTS=\"sweep fleet\")"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
 	@echo "make wheel   the Python package in target/wheels, tried with every Python that is there"
@@ -92,6 +93,11 @@ dist: deps
 # The Python package, tried in fresh environments.
 wheel: deps
 	dist/wheel
+
+# The package at full size: a batch of 10^6, 10^7 rows, 500 points on workers of which one is killed, a fleet of 1,000.
+test-python: wheel
+	rm -rf target/full && python3 -m zipfile -e target/wheels/*.whl target/full
+	PYTHONPATH=target/full $(VENV)/bin/python crates/python/tests/full.py $(PARTS)
 
 bench: deps
 	$(CARGO) bench

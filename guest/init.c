@@ -3,10 +3,12 @@
  *
  * It is started in a folder that holds `init`, the mount points, and `job`: words that end with a zero byte,
  * the root's folder on the host, the working folder, then the command. Where it holds `before`, what a guest
- * said before the power failed, that is /run/manx-before. */
+ * said before the power failed, that is /run/manx-before. Where it holds `image`, words too, the root is a file
+ * system in that file of the root's folder: the file's name, the kind of the file system, its options. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/loop.h>
 #include <net/if.h>
 #include <poll.h>
 #include <stdint.h>
@@ -88,9 +90,46 @@ static void read_job(void)
 	}
 }
 
+/* The file system in a file of the host's folder `root`, read only; false where there is no such file asked for. */
+static int mount_image(const char *root)
+{
+	static char text[8192], *about[3];
+	struct loop_config config = { .info.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR };
+	int file = open("/image", O_RDONLY | O_CLOEXEC), control, disk, number;
+	ssize_t length;
+
+	if (file < 0)
+		return 0;
+	length = read(file, text, sizeof(text) - 1);
+	close(file);
+	about[0] = text;
+	for (int word = 1; word < 3; word++)
+		about[word] = about[word - 1] + strlen(about[word - 1]) + 1;
+	if (length <= 0 || about[2] - text > length) {
+		errno = EINVAL;
+		fail("/image");
+	}
+	if (mount("none", "/host", "hostfs", MS_RDONLY, root) || chdir("/host"))
+		fail(root);
+	config.fd = open(about[0], O_RDONLY | O_CLOEXEC);
+	control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+	number = ioctl(control, LOOP_CTL_GET_FREE);
+	if ((int)config.fd < 0 || number != 0)
+		fail(about[0]);
+	disk = open("/dev/loop0", O_RDONLY | O_CLOEXEC);
+	if (disk < 0 || ioctl(disk, LOOP_CONFIGURE, &config))
+		fail("/dev/loop0");
+	if (mount("/dev/loop0", "/lower", about[1], MS_RDONLY, about[2]) || chdir("/"))
+		fail(about[0]);
+	close(disk);
+	close(control);
+	close(config.fd);
+	return 1;
+}
+
 static void mount_all(const char *root)
 {
-	if (mount("none", "/lower", "hostfs", MS_RDONLY, root))
+	if (!mount_image(root) && mount("none", "/lower", "hostfs", MS_RDONLY, root))
 		fail(root);
 	put("tmpfs", "/upper", 0, "mode=755,size=90%");
 	folder("/upper/data", 0755);
@@ -211,6 +250,11 @@ int main(void)
 	preloads = hand_on("/random_device.so", "/new/run/manx-random_device.so", 0755);
 	if (chroot("/new") || chdir("/"))
 		fail("/new");
+	/* A number that the command writes here is its own mark. */
+	folder("/run", 0755);
+	unlink("/run/manx-mark");
+	if (symlink("/sys/kernel/um-ext-time/bc-message", "/run/manx-mark"))
+		fail("/run/manx-mark");
 	network();
 	sethostname("manx", 4);
 	clearenv();

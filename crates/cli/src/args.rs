@@ -25,7 +25,7 @@ pub use fit::TwinArgs;
 pub use keys::KeyArgs;
 pub use lab::{LabCommand, LabRunArgs, LabScoreArgs};
 pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
-pub use linux::{Defect, LinuxArgs};
+pub use linux::{CostOf, Cuts, Defect, LinuxArgs};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
 pub use serve::{CtlArgs, CtlOrder, Protocol, ServeArgs, StoreCommand};

@@ -7,13 +7,14 @@
 //! occur. Packets stand track by track, each track in the order of time: at one instant a slice
 //! ends before the next begins, and Perfetto keeps that order when it sorts by time.
 
+mod host;
 mod proto;
 
 use crate::save::Part;
 use manx_core::drive::Storage;
-use manx_core::drive::{Collection, Drive, Op, Recorded, SlowCommand, Step, Story};
+use manx_core::drive::{Collection, Drive, Op, Recorded, SlowCommand, Step, Story, TimelineSpec};
 use manx_core::flash::{Act, Layout, Room, Slice};
-use manx_core::host::Driver;
+use manx_core::host::{BlockRequest, Driver};
 use manx_core::units::{Cause, Duration, Instant, Lanes, Pool, Split, Stage};
 use proto::{Args, Trace, Track};
 use std::cmp::Reverse;
@@ -112,6 +113,16 @@ impl TimelineFile {
         self.note_limit(root, &recorded.room);
         let lanes = |pool: Pool| drive.ftl().lanes_of(pool);
         write_drive(&mut self.trace, root, &recorded, &drive.flash().layout, lanes, place);
+    }
+
+    /// Adds what a real host's block layer tells, above the drives.
+    pub(crate) fn add_host(&mut self, asked: &[BlockRequest], spec: &TimelineSpec) {
+        if !asked.is_empty() {
+            let root = self.trace.group(None, "block layer of the host", 0);
+            let room = host::write(&mut self.trace, root, asked, spec);
+            self.count(&room);
+            self.note_limit(root, &room);
+        }
     }
 
     fn count(&mut self, room: &Room) {
@@ -298,11 +309,26 @@ fn write_requests(
     mut requests: Vec<(&SlowCommand, &[Step])>,
 ) {
     requests.sort_by_key(|(request, _)| request.start);
-    let mut tracks: Vec<Vec<(&SlowCommand, &[Step])>> = Vec::new();
+    for requests in apart(requests, |(request, _)| (request.start, request.end)) {
+        let track = trace.track(group, name, 0);
+        for (request, steps) in requests {
+            trace.begin(track, request.start, name_of_op(request.op), &args_of(request));
+            for step in steps {
+                trace.slice(track, (step.from, step.to), step_of(step.stage), &args_of_step(step));
+            }
+            trace.end(track, request.end);
+        }
+    }
+}
+
+/// Slices on tracks on which none overlaps another; they come in the order of their begins.
+fn apart<T>(all: Vec<T>, span: impl Fn(&T) -> (Instant, Instant)) -> Vec<Vec<T>> {
+    let mut tracks: Vec<Vec<T>> = Vec::new();
     let mut free: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
-    for (request, steps) in requests {
+    for one in all {
+        let (start, end) = span(&one);
         let track = match free.peek() {
-            Some(Reverse((end, _))) if *end <= request.start => {
+            Some(Reverse((free_at, _))) if *free_at <= start => {
                 free.pop().map_or(0, |Reverse((_, track))| track)
             }
             _ => {
@@ -310,24 +336,18 @@ fn write_requests(
                 tracks.len() - 1
             }
         };
-        tracks[track].push((request, steps));
-        free.push(Reverse((request.end, track)));
+        tracks[track].push(one);
+        free.push(Reverse((end, track)));
     }
-    for requests in tracks {
-        let track = trace.track(group, name, 0);
-        for (request, steps) in requests {
-            let name = match request.op {
-                Op::Read => "read",
-                Op::Write => "write",
-                Op::Trim => "trim",
-                Op::Flush => "flush",
-            };
-            trace.begin(track, request.start, name, &args_of(request));
-            for step in steps {
-                trace.slice(track, (step.from, step.to), step_of(step.stage), &args_of_step(step));
-            }
-            trace.end(track, request.end);
-        }
+    tracks
+}
+
+fn name_of_op(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => "flush",
     }
 }
 

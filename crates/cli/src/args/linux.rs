@@ -52,6 +52,9 @@ pub struct LinuxArgs {
     /// The guest's root: this folder beneath an overlay, so that nothing of it is changed
     #[arg(long, value_name = "DIR", default_value = "/")]
     pub root: PathBuf,
+    /// The guest's root: the ext4, xfs or btrfs in this raw image, beneath an overlay
+    #[arg(long, value_name = "FILE", conflicts_with = "root")]
+    pub image: Option<PathBuf>,
     /// The guest's memory, in which its changes to files lie too
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = memory)]
     pub mem: Bytes,
@@ -64,6 +67,11 @@ pub struct LinuxArgs {
     /// End a guest that goes on for this long, on the wall
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub wall: Option<Duration>,
+    /// Processor time of the guest: of each system call, and of each request of a disk [default:
+    /// it is free]
+    #[arg(long, value_name = "syscall=TIME,request=TIME", value_delimiter = ',',
+        value_parser = cost)]
+    pub cpu_cost: Vec<(CostOf, Duration)>,
     /// How the guest's time is kept: it changes the speed, and no result
     #[arg(long, value_name = "NAME", value_enum, default_value_t = CalendarProtocol::Shared)]
     pub calendar: CalendarProtocol,
@@ -72,11 +80,12 @@ pub struct LinuxArgs {
     #[arg(long, value_name = "TIME", value_parser = time, requires = "check",
         conflicts_with_all = ["cuts", "out", "record", "file", "attribution"])]
     pub cut_at: Option<Duration>,
-    /// A power loss at each of so many instants of the command, drawn from the seed
-    #[arg(long, value_name = "N", requires = "check", allow_negative_numbers = true,
-        value_parser = value_parser!(u32).range(1..=1_000_000),
+    /// A power loss at each of so many instants of the command, drawn from the seed; or after every
+    /// event of the drive in it, for a short list of system calls
+    #[arg(long, value_name = "N|all", requires = "check", allow_negative_numbers = true,
+        value_parser = cuts,
         conflicts_with_all = ["out", "record", "file", "attribution"])]
-    pub cuts: Option<u32>,
+    pub cuts: Option<Cuts>,
     /// A shell's command that judges after a power loss: it fails where a promise was broken; the
     /// first command's words until then are in /run/manx-before
     #[arg(long, value_name = "COMMAND")]
@@ -104,6 +113,44 @@ pub struct LinuxArgs {
     pub command: Vec<String>,
     #[command(flatten)]
     pub timeline: TimelineArgs,
+}
+
+/// Instants at which the power fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cuts {
+    /// So many, drawn.
+    Drawn(u32),
+    /// After every event of the drive.
+    All,
+}
+
+/// Things that take processor time of the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostOf {
+    /// A system call.
+    Syscall,
+    /// A request of a disk.
+    Request,
+}
+
+fn cuts(text: &str) -> Result<Cuts, String> {
+    if text == "all" {
+        return Ok(Cuts::All);
+    }
+    let count = text.parse().ok().filter(|count| (1..=1_000_000).contains(count));
+    count.map(Cuts::Drawn).ok_or_else(|| "from 1 to 1000000, or all".to_string())
+}
+
+fn cost(text: &str) -> Result<(CostOf, Duration), String> {
+    let (of, cost) = text.split_once('=').ok_or("syscall=TIME or request=TIME is needed")?;
+    let of = match of {
+        "syscall" => CostOf::Syscall,
+        "request" => CostOf::Request,
+        other => return Err(format!("`{other}`: syscall or request")),
+    };
+    let cost = time(cost)?;
+    let is_allowed = cost <= Duration::from_ns(1_000_000_000);
+    is_allowed.then_some((of, cost)).ok_or_else(|| "at most 1s".to_string())
 }
 
 fn memory(text: &str) -> Result<Bytes, String> {

@@ -38,6 +38,13 @@ fn what_a_guest_cannot_have_is_refused_before_anything_is_prepared() {
             &["recovery.keep"],
         ),
         (&["--cut-at", "1s", "--check", "true", "--out", "x"], &["--cut-at", "--out"]),
+        (&["--cuts", "0", "--check", "true"], &["--cuts", "from 1 to 1000000, or all"]),
+        (&["--cpu-cost", "1us"], &["--cpu-cost", "syscall=TIME or request=TIME"]),
+        (&["--cpu-cost", "read=1us"], &["--cpu-cost", "`read`: syscall or request"]),
+        (&["--cpu-cost", "request=2s"], &["--cpu-cost", "at most 1s"]),
+        (&["--image", "/no/such.img"], &["--image /no/such.img", "No such file"]),
+        (&["--image", "/dev/null"], &["--image /dev/null", "no file"]),
+        (&["--image", "Cargo.toml"], &["--image Cargo.toml", "ext4, xfs or btrfs"]),
         (&["--until", "0s"], &["--until", "above 0"]),
         (&["--record", "x.csv"], &["--record"]),
     ] {

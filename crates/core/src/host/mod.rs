@@ -6,8 +6,9 @@
 //!
 //! Reading order: `spec` (the settings), `request`, `stack`, [`generate`], [`fit`], `pace`, `job`,
 //! `driver`, `handed`, `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a
-//! workload with rules of its own.
+//! workload with rules of its own, `above` what a real host tells.
 
+mod above;
 pub mod act;
 mod driver;
 mod evidence;
@@ -26,6 +27,7 @@ mod spec;
 mod stack;
 mod watched;
 
+pub use above::BlockRequest;
 pub use act::{ActRecorder, ActSpec};
 pub use driver::{Driver, Progress};
 pub use evidence::{Causes, Record, Records, Slow};

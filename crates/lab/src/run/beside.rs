@@ -7,7 +7,7 @@ use crate::timeline::{TimelineFile, TimelineReport};
 use manx_core::config::Scenario;
 use manx_core::drive::Storage;
 use manx_core::drive::TimelineSpec;
-use manx_core::host::{ActRecorder, Driver, Measured, Records};
+use manx_core::host::{ActRecorder, BlockRequest, Driver, Measured, Records};
 use manx_core::stats::{ActReport, Outcome};
 use manx_core::units::Instant;
 use std::fmt;
@@ -178,6 +178,13 @@ impl<'a> Files<'a> {
             watcher.played(number, &Played { storage, measured, now, device });
         }
         Ok(report)
+    }
+
+    /// A client's block layer above the drives that are done.
+    pub(super) fn end_client(&mut self, asked: &[BlockRequest]) {
+        if let Some((timeline, spec)) = &mut self.timeline {
+            timeline.add_host(asked, spec);
+        }
     }
 
     /// Makes the files whole; what the timeline came to.

@@ -15,7 +15,7 @@ use crate::storage;
 use manx_core::array::Array;
 use manx_core::config::Scenario;
 use manx_core::drive::{Drive, Storage};
-use manx_core::host::Driver;
+use manx_core::host::{BlockRequest, Driver};
 use manx_core::stats::{MachineReport, Outcome, RunTotals, VerifyReport};
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
@@ -38,6 +38,8 @@ pub struct Back {
     pub verify: VerifyReport,
     /// Its own words for the result.
     pub warnings: Vec<String>,
+    /// Requests of its block layer, for the timeline.
+    pub asked: Vec<BlockRequest>,
 }
 
 /// The run of a client.
@@ -134,12 +136,13 @@ impl Run<'_> {
             return Ok(None);
         }
         let watch = Stopwatch::start();
-        let Back { handed, outcome, verify, warnings } = play(handed)?;
+        let Back { handed, outcome, verify, warnings, asked } = play(handed)?;
         let cpu_s = watch.cpu_s();
         let mut played = match handed {
             Handed::Drives(drives) => self.count_drives(drives, outcome, &mut files)?,
             Handed::Array(array) => self.count_array(*array, outcome, &mut files)?,
         };
+        files.end_client(&asked);
         (played.about, played.cpu_s) = (about, cpu_s);
         played.totals.verify = Some(verify);
         played.totals.warnings = [warnings, played.totals.warnings].concat();
@@ -219,3 +222,6 @@ impl Run<'_> {
         Ok(Played { totals, about, memory, cpu_s: 0.0, completed, flash_ops })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -322,10 +322,15 @@ def _dask(client: Any, function: Any,
     for key, task in tasks.items():
         future = client.submit(function, *task, key=f"manx-{key}", pure=True, retries=3)
         under_way[future.key] = (key, future)
+    futures = [future for _, future in under_way.values()]
+    arriving = completed(futures, with_results=True, loop=client.loop)
+    del futures
     try:
-        for future, result in completed([one for _, one in under_way.values()],
-                                        with_results=True, loop=client.loop):
-            yield under_way[future.key][0], result
+        for future, result in arriving:
+            key, _ = under_way.pop(future.key)
+            # A result that is still wanted is computed again when the worker that has it dies.
+            future.release()
+            yield key, result
     finally:
         client.cancel([future for _, future in under_way.values() if not future.done()])
 

@@ -30,7 +30,7 @@ const NEVER: u64 = i64::MAX as u64;
 const FREE: u64 = 1_000_000_000;
 
 /// The time of day at the start: 2026-01-01 00:00:00 UTC.
-const DAY: u64 = 1_767_225_600_000_000_000;
+pub(super) const DAY: u64 = 1_767_225_600_000_000_000;
 
 /// How often the watch looks, in wall time.
 const LOOK: time::Duration = time::Duration::from_millis(20);
@@ -73,7 +73,11 @@ pub struct Calendar<'a, S: Storage> {
     terms: Terms,
     /// When the command began, and how long the wall took until then.
     begun: Option<(Instant, time::Duration)>,
+    /// When the command last made a mark of its own.
+    marked: Option<Instant>,
     answered: u64,
+    /// When the drives acted, or were asked, if that is wanted; an instant may come twice.
+    events: Option<Vec<Instant>>,
     looked: time::Instant,
     started: time::Instant,
 }
@@ -104,7 +108,9 @@ impl<'a, S: Storage> Calendar<'a, S> {
             seq: 0,
             terms,
             begun: None,
+            marked: None,
             answered: 0,
+            events: None,
             looked: time::Instant::now(),
             started: time::Instant::now(),
         })
@@ -113,6 +119,16 @@ impl<'a, S: Storage> Calendar<'a, S> {
     /// The machines, while the guest waits.
     pub fn machines(&self) -> &[Machine<S>] {
         self.machines
+    }
+
+    /// From now on it remembers when the drives act, or are asked.
+    pub fn keep_events(&mut self) {
+        self.events = Some(Vec::new());
+    }
+
+    /// When they did, in order; an instant may come twice.
+    pub fn take_events(&mut self) -> Vec<Instant> {
+        self.events.take().unwrap_or_default()
     }
 
     /// The run goes on to the next power loss.
@@ -125,7 +141,12 @@ impl<'a, S: Storage> Calendar<'a, S> {
         self.begun.map(|(at, _)| at)
     }
 
-    /// How long the wall took until then.
+    /// When the command made its last mark; when it began where it made none.
+    pub fn marked(&self) -> Option<Instant> {
+        self.marked.or(self.begun())
+    }
+
+    /// How long the wall took until the command began.
     pub fn boot(&self) -> Option<time::Duration> {
         self.begun.map(|(_, boot)| boot)
     }
@@ -197,7 +218,11 @@ impl<'a, S: Storage> Calendar<'a, S> {
         let others = others.map(|(_, machine)| machine.next_event_at()).min();
         let next = event + Duration::from_ns(1);
         let limit = others.unwrap_or(Instant::NEVER).min(Instant::from_ns(wanted));
-        let limit = limit.min(self.stop_at()).max(next);
+        let mut limit = limit.min(self.stop_at()).max(next);
+        if let Some(events) = &mut self.events {
+            events.push(event);
+            limit = next;
+        }
         match self.machines[first].advance_before(limit) {
             Some(finished) => self.deliver(first, &finished),
             None => Ok(()),
@@ -340,6 +365,9 @@ impl<'a, S: Storage> Calendar<'a, S> {
         if !disk.hear(&mut desk)? {
             return Ok(());
         }
+        if let Some(events) = &mut self.events {
+            events.push(self.now);
+        }
         // Requests that are done at once interrupt the guest before it goes on.
         self.call(number)?;
         let free_until = self.free_until(self.next_event().1.as_ns());
@@ -377,7 +405,7 @@ impl<'a, S: Storage> Calendar<'a, S> {
                     return Err(End::Ended(Ended::Exit(code as u8)));
                 }
                 Mark::Failed(error) => return Err(End::Ended(Ended::Setup(error))),
-                Mark::Own(_) => {}
+                Mark::Own(_) => self.marked = Some(self.now),
             },
             other => return Err(End::Failed(format!("the guest's message of kind {other}"))),
         }

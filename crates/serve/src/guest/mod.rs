@@ -10,11 +10,14 @@
 //! In reading order: [`terms`] is how a run may go; [`wire`] has the messages; [`shared`] the
 //! memory in which both sides keep time, if the guest knows it; [`desk`] is a machine as a disk
 //! sees it; [`calendar`] is the loop, [`one_core`] where it runs; [`process`] starts a guest, holds
-//! what it writes, and leaves nothing of it behind; [`addresses`] gives it the memory of every run.
+//! what it writes, and leaves nothing of it behind; [`addresses`] gives it the memory of every run,
+//! [`image`] is a root in a file, [`blocks`] what its block layer tells.
 
 mod addresses;
+mod blocks;
 mod calendar;
 mod desk;
+mod image;
 mod one_core;
 mod process;
 mod shared;
@@ -22,6 +25,7 @@ mod terms;
 mod wire;
 
 pub use calendar::Calendar;
+pub use image::FileSystem;
 pub use one_core::OneCore;
-pub use process::{Guest, Image, Mission, Output};
+pub use process::{Cost, Guest, Image, Mission, Output, RootImage};
 pub use terms::{Ended, Protocol, Terms, Told};

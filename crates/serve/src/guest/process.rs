@@ -4,12 +4,18 @@
 //! who reads. Its folder goes with it, and so do its processes, whichever way the run ends.
 
 use super::addresses::FixedAddresses;
+use super::blocks;
+use super::image::FileSystem;
 use crate::listen::{Address, Listener};
+use manx_core::host::BlockRequest;
+use manx_core::units;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::fcntl_dupfd_cloexec;
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -60,6 +66,30 @@ pub struct Mission {
     pub disks: usize,
     /// After a power loss: what the guest before had said.
     pub before: Option<Vec<u8>>,
+    /// The root is the file system in a file of the folder `root`.
+    pub image: Option<RootImage>,
+    /// Processor time of the guest that things cost.
+    pub cost: Cost,
+    /// The block layer's events are kept.
+    pub has_events: bool,
+}
+
+/// A file system in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootImage {
+    /// The file's name within its folder.
+    pub file: OsString,
+    /// The kind of file system.
+    pub kind: FileSystem,
+}
+
+/// Processor time of a guest; none of it is taken where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Of a system call, before it is carried out.
+    pub syscall: units::Duration,
+    /// Of a request of a disk, when the system call under way ends.
+    pub request: units::Duration,
 }
 
 /// Output of a guest since it was last asked.
@@ -103,6 +133,8 @@ pub struct Guest {
     console: Written,
     out: Written,
     err: Written,
+    /// Its block layer's events, where they are wanted.
+    events: Option<Written>,
     has_fixed_addresses: bool,
 }
 
@@ -122,25 +154,30 @@ impl Guest {
         let files = || Ok((Written::new("console")?, Written::new("out")?, Written::new("err")?));
         let files: io::Result<_> = files();
         let (console, out, err) = files.map_err(|error| format!("files for output: {error}"))?;
+        let events = mission.has_events.then(|| Written::new("events")).transpose();
+        let events = events.map_err(|error| format!("a file for events: {error}"))?;
         let has_fixed_addresses = false;
-        let guest = Self { folder, child: None, console, out, err, has_fixed_addresses };
+        let guest = Self { folder, child: None, console, out, err, events, has_fixed_addresses };
         guest.fill(image, mission).map_err(|error| format!("the guest's folder: {error}"))?;
         Ok(guest)
     }
 
     fn fill(&self, image: &Image, mission: &Mission) -> io::Result<()> {
         let root = self.folder.join("root");
-        for name in ["", "dev", "sys", "lower", "upper", "new"] {
+        for name in ["", "dev", "sys", "host", "lower", "upper", "new"] {
             fs::create_dir(root.join(name))?;
         }
         fs::copy(&image.init, root.join("init"))?;
         fs::copy(&image.random_device, root.join("random_device.so"))?;
-        use std::os::unix::ffi::OsStrExt;
         let places = [mission.root.as_os_str().as_bytes(), mission.work.as_os_str().as_bytes()];
         let words = places.into_iter().chain(mission.command.iter().map(Vec::as_slice));
         let job: Vec<u8> = words.flat_map(|word| [word, b"\0"].concat()).collect();
         if let Some(before) = &mission.before {
             fs::write(root.join("before"), before)?;
+        }
+        if let Some(RootImage { file, kind }) = &mission.image {
+            let words = [file.as_bytes(), kind.name().as_bytes(), kind.options().as_bytes()];
+            fs::write(root.join("image"), [words.join(&b'\0'), vec![0]].concat())?;
         }
         fs::write(root.join("job"), job)
     }
@@ -166,6 +203,7 @@ impl Guest {
     pub fn start(&mut self, image: &Image, mission: &Mission) -> Result<(), String> {
         let failed = |error: io::Error| format!("{}: {error}", image.kernel.display());
         let (out, err) = (self.out.file.as_raw_fd(), self.err.file.as_raw_fd());
+        let events = self.events.as_ref().map(|events| events.file.as_raw_fd());
         let console = || self.console.file.try_clone().map(Stdio::from).map_err(failed);
         let mut command = Command::new(std::path::absolute(&image.kernel).map_err(failed)?);
         command
@@ -179,6 +217,9 @@ impl Guest {
             .args((0..mission.disks).map(|disk| format!("virtio_uml.device=disk{disk}:2")))
             .env_clear()
             .env("MANX_GUEST_SEED", mission.seed.to_string())
+            .env("MANX_GUEST_SYSCALL_NS", mission.cost.syscall.as_ns().to_string())
+            .env("MANX_GUEST_REQUEST_NS", mission.cost.request.as_ns().to_string())
+            .env("MANX_GUEST_EVENTS", u8::from(mission.has_events).to_string())
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(console()?)
@@ -190,7 +231,10 @@ impl Guest {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
                 libc::setrlimit(libc::RLIMIT_CORE, &none);
-                match libc::dup2(out, 3) < 0 || libc::dup2(err, 4) < 0 {
+                let is_without = libc::dup2(out, 3) < 0
+                    || libc::dup2(err, 4) < 0
+                    || events.is_some_and(|events| libc::dup2(events, 5) < 0);
+                match is_without {
                     true => Err(io::Error::last_os_error()),
                     false => Ok(()),
                 }
@@ -205,6 +249,14 @@ impl Guest {
     /// Its output since this was last asked.
     pub fn output(&mut self) -> Output {
         Output { out: self.out.more(), err: self.err.more() }
+    }
+
+    /// Requests of its disks until now, as its block layer saw them.
+    pub fn asked(&mut self) -> Vec<BlockRequest> {
+        self.events.as_mut().map_or_else(Vec::new, |events| {
+            events.read = 0;
+            blocks::asked(&events.more())
+        })
     }
 
     /// All that its command said so far.

@@ -4,8 +4,8 @@
 //! A cut takes nothing from the first guest: it is a look at what the drive would have left at that
 //! instant. So one run serves all cuts, and each is the cut of a run of its own to that instant.
 
-use super::{LAST_WORDS, RANDOM, heed, image, mission, terms};
-use crate::args::LinuxArgs;
+use super::{LAST_WORDS, RANDOM, check_root, heed, image, mission, terms};
+use crate::args::{Cuts, LinuxArgs};
 use crate::commands::progress::Bar;
 use crate::commands::{Failure, print};
 use crate::say::{say, say_line};
@@ -21,9 +21,13 @@ use manx_serve::Machine;
 use manx_serve::guest::{Calendar, Ended, Guest, Image, Mission, OneCore, Terms, Told};
 use std::sync::atomic::Ordering;
 
+/// The most events after which the power fails, one by one: each is a boot and a checker.
+const EVENTS_MAX: usize = 100_000;
+
 /// Cuts the power of a guest, and checks each time what is left.
 pub(super) fn run(args: &LinuxArgs, scenario: &Scenario, screen: &Screen) -> Result<(), Failure> {
     let image = image(args)?;
+    check_root(args)?;
     if scenario.array.is_on() || args.drives > 1 {
         return Err(ConfigError::new("--cuts and --cut-at: they are of one drive").into());
     }
@@ -40,9 +44,11 @@ pub(super) fn run(args: &LinuxArgs, scenario: &Scenario, screen: &Screen) -> Res
     };
     let _one = OneCore::here();
     let campaign = Campaign { args, scenario, image: &image };
-    let cuts = match args.cut_at {
-        Some(at) => vec![Instant::START + at],
-        None => campaign.draw(&drive)?,
+    let cuts = match (args.cut_at, args.cuts) {
+        (Some(at), _) => vec![Instant::START + at],
+        (None, Some(Cuts::All)) => campaign.every_event(&drive)?,
+        (None, Some(Cuts::Drawn(count))) => campaign.draw(&drive, count)?,
+        (None, None) => Vec::new(),
     };
     campaign.cut(&drive, &cuts, screen)
 }
@@ -65,21 +71,55 @@ impl Told for Silent<'_> {
 
 impl Campaign<'_> {
     /// Instants within the command's time, from the scenario's seed.
-    fn draw(&self, drive: &Drive) -> Result<Vec<Instant>, Failure> {
-        let mut machines = [Machine::new(drive.clone())];
-        let (mut guest, mut calendar) = self.begin(&mut machines, None)?;
-        let ended = calendar.run(&mut Silent(&mut guest)).map_err(Failure::Work)?;
-        if !matches!(ended, Ended::Exit(_)) {
-            return Err(self.without_end(ended, &mut guest));
-        }
-        let (from, to) = (calendar.begun().unwrap_or_default(), calendar.now());
+    fn draw(&self, drive: &Drive, count: u32) -> Result<Vec<Instant>, Failure> {
+        let ((from, to), _) = self.rehearse(drive, false)?;
         let mut rng = Rng::stream(self.scenario.seed, "linux.cuts");
         let span = to.since(from.min(to)).as_ns().max(1);
-        let count = self.args.cuts.unwrap_or(1);
         let mut cuts: Vec<Instant> =
             (0..count).map(|_| from + Duration::from_ns(rng.below(span))).collect();
         cuts.sort_unstable();
         Ok(cuts)
+    }
+
+    /// The instant after every event of the drive within the command's time: between two of them
+    /// nothing changes that a power loss could tell.
+    fn every_event(&self, drive: &Drive) -> Result<Vec<Instant>, Failure> {
+        let ((from, _), mut events) = self.rehearse(drive, true)?;
+        events.retain(|at| *at >= from);
+        events.dedup();
+        let refused = |why: String| Err(ConfigError::new(format!("--cuts all: {why}")).into());
+        if events.is_empty() {
+            return refused("the command asks nothing of the drive".to_string());
+        }
+        if events.len() > EVENTS_MAX {
+            return refused(format!(
+                "the drive has {} events within the command, {EVENTS_MAX} are the most: give a \
+                 shorter command, or draw instants with --cuts N",
+                events.len()
+            ));
+        }
+        Ok(events.into_iter().map(|at| at + Duration::from_ns(1)).collect())
+    }
+
+    /// The command without a cut: from when on it is cut, when it ends, and the drive's events
+    /// where they are asked for.
+    fn rehearse(
+        &self,
+        drive: &Drive,
+        with_events: bool,
+    ) -> Result<((Instant, Instant), Vec<Instant>), Failure> {
+        let mut machines = [Machine::new(drive.clone())];
+        let (mut guest, mut calendar) = self.begin(&mut machines, None)?;
+        if with_events {
+            calendar.keep_events();
+        }
+        let ended = calendar.run(&mut Silent(&mut guest)).map_err(Failure::Work)?;
+        if !matches!(ended, Ended::Exit(_)) {
+            return Err(self.without_end(ended, &mut guest));
+        }
+        let events = calendar.take_events();
+        let from = calendar.marked().unwrap_or_default();
+        Ok(((from, calendar.now()), events))
     }
 
     fn begin<'m>(

@@ -4,13 +4,13 @@ mod cuts;
 
 use super::progress::Bar;
 use super::{Failure, outputs, report, requests_file};
-use crate::args::{Defect, LinuxArgs};
+use crate::args::{CostOf, Defect, LinuxArgs};
 use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_core::config::{ConfigError, Override, Scenario};
 use manx_core::drive::Storage;
-use manx_core::host::Driver;
+use manx_core::host::{BlockRequest, Driver};
 use manx_core::stats::{Outcome, RunSet, VerifyReport};
 use manx_core::units::{Duration, Instant};
 use manx_lab::ask::quoted;
@@ -20,7 +20,9 @@ use manx_lab::memory::timeline_refusal;
 use manx_lab::run::{Back, Beside, ClientRun, Finished, Handed, MakeSink, Moment, Phase, RunError};
 use manx_lab::save::{documents, make_folder};
 use manx_serve::Machine;
-use manx_serve::guest::{Calendar, Ended, Guest, Image, Mission, OneCore, Terms, Told};
+use manx_serve::guest::{
+    Calendar, Cost, Ended, FileSystem, Guest, Image, Mission, OneCore, RootImage, Terms, Told,
+};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -97,6 +99,8 @@ struct How {
     boot: time::Duration,
     /// Its addresses are those of every run.
     is_fixed: bool,
+    /// Requests of its block layer, for a timeline.
+    asked: Vec<BlockRequest>,
 }
 
 fn scenario(args: &LinuxArgs) -> Result<Scenario, Failure> {
@@ -149,10 +153,7 @@ fn check(args: &LinuxArgs, runs: &[(String, Scenario)]) -> Result<(), Failure> {
             format!("--timeline-limit {} ({}): {why}", args.timeline.limit, file.display());
         return Err(ConfigError::new(message).into());
     }
-    if !args.root.is_dir() {
-        let why = format!("--root {}: this is no folder", args.root.display());
-        return Err(ConfigError::new(why).into());
-    }
+    check_root(args)?;
     let beside = [
         ("--timeline", &args.timeline.file, ("timeline", "pftrace")),
         ("--record", &args.record, ("requests", "parquet")),
@@ -160,6 +161,22 @@ fn check(args: &LinuxArgs, runs: &[(String, Scenario)]) -> Result<(), Failure> {
     let named = [Some(args.scenario.as_str()), args.device.as_deref()];
     outputs::check_files(&named, args.out.as_deref(), &beside, args.force, runs)?;
     Ok(())
+}
+
+/// The guest's root is a folder, or a file system.
+fn check_root(args: &LinuxArgs) -> Result<(), ConfigError> {
+    if let Some(image) = &args.image {
+        let shown = image.display();
+        let kind = FileSystem::of(image);
+        return kind.map(drop).map_err(|why| ConfigError::new(format!("--image {shown}: {why}")));
+    }
+    match args.root.is_dir() {
+        true => Ok(()),
+        false => {
+            let why = format!("--root {}: this is no folder", args.root.display());
+            Err(ConfigError::new(why))
+        }
+    }
 }
 
 /// The guest that `make linux` left.
@@ -195,7 +212,7 @@ fn play(
     match handed {
         Handed::Drives(drives) => {
             let (drives, verify, how) = guest(args, image, seed, screen, drives).map_err(failed)?;
-            Ok((back(args, Handed::Drives(drives), verify, &how), how))
+            Ok(back(args, Handed::Drives(drives), verify, how))
         }
         Handed::Array(array) => {
             let (array, verify, how) =
@@ -203,25 +220,46 @@ fn play(
             let Some(array) = array.into_iter().next() else {
                 return Err(RunError::Write("the array is gone".to_string()));
             };
-            Ok((back(args, Handed::Array(Box::new(array)), verify, &how), how))
+            Ok(back(args, Handed::Array(Box::new(array)), verify, how))
         }
     }
 }
 
-fn back(args: &LinuxArgs, handed: Handed, verify: VerifyReport, how: &How) -> Back {
+fn back(args: &LinuxArgs, handed: Handed, verify: VerifyReport, mut how: How) -> (Back, How) {
     let outcome = match how.ended {
         Ended::Exit(_) => Outcome::Completed,
         _ => Outcome::Partial,
     };
-    let free = "the guest's processor time is free: its clock moves only with its timers, with \
-                what its drives take, and by 256 ns when it is read";
+    let Cost { syscall, request } = cost(args);
+    let processor = match syscall.is_zero() && request.is_zero() {
+        true => "the guest's processor time is free: its clock moves only with its timers, with \
+                 what its drives take, and by 256 ns when it is read"
+            .to_string(),
+        false => format!(
+            "the guest's processor takes {syscall} for each system call and {request} for each \
+             request of a disk, by --cpu-cost; all else of it is free"
+        ),
+    };
     let lies = args.defect.map(|Defect::LyingFlush| {
         "a defect is planted: the drives answer a FLUSH at once, and make nothing durable"
     });
     let random = (!how.is_fixed).then_some(RANDOM);
-    let warnings = [free].into_iter().chain(lies).chain(random);
-    let warnings = warnings.map(ToString::to_string).collect();
-    Back { handed, outcome, verify, warnings }
+    let others = lies.into_iter().chain(random).map(ToString::to_string);
+    let warnings = [processor].into_iter().chain(others).collect();
+    let asked = std::mem::take(&mut how.asked);
+    (Back { handed, outcome, verify, warnings, asked }, how)
+}
+
+/// Processor time that the command line asks for; of two the last.
+fn cost(args: &LinuxArgs) -> Cost {
+    let mut all = Cost::default();
+    for (of, cost) in &args.cpu_cost {
+        match of {
+            CostOf::Syscall => all.syscall = *cost,
+            CostOf::Request => all.request = *cost,
+        }
+    }
+    all
 }
 
 /// Said where a guest's addresses could not be fixed.
@@ -230,7 +268,15 @@ const RANDOM: &str = "this system refuses fixed addresses (personality ADDR_NO_R
 
 /// The guest's task, as the command line says.
 fn mission(args: &LinuxArgs, seed: u64, disks: usize) -> Result<Mission, String> {
-    let root = std::path::absolute(&args.root).map_err(|error| error.to_string())?;
+    let root = args.image.as_ref().unwrap_or(&args.root);
+    let mut root = std::path::absolute(root).map_err(|error| error.to_string())?;
+    let mut image = None;
+    if let Some(path) = &args.image {
+        let kind = FileSystem::of(path)?;
+        let file = root.file_name().unwrap_or_default().to_os_string();
+        image = Some(RootImage { file, kind });
+        root.pop();
+    }
     Ok(Mission {
         root,
         work: std::env::current_dir().unwrap_or_else(|_| "/".into()),
@@ -239,6 +285,9 @@ fn mission(args: &LinuxArgs, seed: u64, disks: usize) -> Result<Mission, String>
         seed,
         disks,
         before: None,
+        image,
+        cost: cost(args),
+        has_events: args.timeline.file.is_some(),
     })
 }
 
@@ -292,7 +341,9 @@ fn guest<S: Storage>(
     pass_on(&mut guest);
     let begun = begun.unwrap_or_default();
     let is_fixed = guest.has_fixed_addresses();
-    let how = How { ended, words, now, begun, answered, wall: began.elapsed(), boot, is_fixed };
+    let asked = guest.asked();
+    let wall = began.elapsed();
+    let how = How { ended, words, now, begun, answered, wall, boot, is_fixed, asked };
     let (mut checked, mut mismatches, mut drivers) = (0, 0, Vec::new());
     for machine in machines {
         let (mut driver, oracle) = machine.into_parts();
