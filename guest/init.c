@@ -4,12 +4,17 @@
  * It is started in a folder that holds `init`, the mount points, and `job`: words that end with a zero byte,
  * the root's folder on the host, the working folder, then the command. Where it holds `before`, what a guest
  * said before the power failed, that is /run/manx-before. Where it holds `image`, words too, the root is a file
- * system in that file of the root's folder: the file's name, the kind of the file system, its options. */
+ * system in that file of the root's folder: the file's name, the kind of the file system, its options. Where it
+ * holds `subsystem`, a name, that NVMe subsystem is the host's at port 4420: what is sent to this port of 127.0.0.1
+ * goes there over a virtio socket, and the kernel is connected to it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/loop.h>
+#include <linux/vm_sockets.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -171,6 +176,20 @@ static int hand_on(const char *name, const char *as, mode_t mode)
 	return 1;
 }
 
+/* The name in a file of the first root; none where there is no such file. */
+static const char *read_name(const char *path)
+{
+	static char name[256];
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (file < 0)
+		return NULL;
+	if (read(file, name, sizeof(name) - 1) <= 0)
+		fail(path);
+	close(file);
+	return name;
+}
+
 static void network(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
@@ -180,6 +199,123 @@ static void network(void)
 		ioctl(file, SIOCSIFFLAGS, &lo);
 		close(file);
 	}
+}
+
+#define PORT 4420
+#define STREAMS 32
+
+/* Two ends of a stream, and for each what it said and the other has not taken. */
+struct stream {
+	int end[2];
+	size_t length[2], sent[2];
+	char bytes[2][65536];
+};
+
+static struct stream streams[STREAMS];
+
+static void shut(struct stream *of)
+{
+	close(of->end[0]);
+	close(of->end[1]);
+	of->end[0] = -1;
+}
+
+/* Passes on what one end said, and takes more of it; false at its end. */
+static int relay(struct stream *of, int from)
+{
+	ssize_t done;
+
+	if (of->length[from] == 0) {
+		done = read(of->end[from], of->bytes[from], sizeof(of->bytes[from]));
+		if (done == 0 || (done < 0 && errno != EAGAIN))
+			return 0;
+		of->length[from] = done > 0 ? done : 0;
+		of->sent[from] = 0;
+	}
+	while (of->sent[from] < of->length[from]) {
+		done = send(of->end[!from], of->bytes[from] + of->sent[from], of->length[from] - of->sent[from], MSG_NOSIGNAL);
+		if (done < 0)
+			return errno == EAGAIN;
+		of->sent[from] += done;
+	}
+	of->length[from] = 0;
+	return 1;
+}
+
+static void accept_one(int listener)
+{
+	struct sockaddr_vm host = { .svm_family = AF_VSOCK, .svm_cid = VMADDR_CID_HOST, .svm_port = PORT };
+	int one = 1, there = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int here = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	for (int number = 0; there >= 0 && number < STREAMS; number++) {
+		struct stream *of = &streams[number];
+
+		if (of->end[0] >= 0)
+			continue;
+		if (connect(here, (struct sockaddr *)&host, sizeof(host)) || fcntl(here, F_SETFL, O_NONBLOCK))
+			break;
+		setsockopt(there, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+		of->end[0] = there;
+		of->end[1] = here;
+		of->length[0] = of->length[1] = 0;
+		return;
+	}
+	close(there);
+	close(here);
+}
+
+/* Streams between a port of 127.0.0.1 and the host; it does not return. */
+static void relay_all(int listener)
+{
+	for (int number = 0; number < STREAMS; number++)
+		streams[number].end[0] = -1;
+	for (;;) {
+		struct pollfd all[1 + 2 * STREAMS] = { { listener, POLLIN, 0 } };
+
+		for (int at = 0; at < 2 * STREAMS; at++) {
+			struct stream *of = &streams[at / 2];
+			int which = at % 2;
+
+			all[1 + at].fd = of->end[0] < 0 ? -1 : of->end[which];
+			all[1 + at].events = (of->length[which] ? 0 : POLLIN) | (of->length[!which] ? POLLOUT : 0);
+		}
+		if (poll(all, 1 + 2 * STREAMS, -1) < 0)
+			continue;
+		for (int at = 0; at < 2 * STREAMS; at++) {
+			struct stream *of = &streams[at / 2];
+
+			if (all[1 + at].revents && of->end[0] >= 0 && !(relay(of, 0) && relay(of, 1)))
+				shut(of);
+		}
+		if (all[0].revents)
+			accept_one(listener);
+	}
+}
+
+/* Connects the kernel to the subsystem, by the relay. */
+static void connect_nvme(const char *name)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(PORT), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fabrics;
+
+	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(listener, (struct sockaddr *)&at, sizeof(at)) || listen(listener, 16))
+		fail("127.0.0.1:4420");
+	if (fork() == 0)
+		relay_all(listener);
+	close(listener);
+	fabrics = open("/dev/nvme-fabrics", O_RDWR | O_CLOEXEC);
+	if (fabrics < 0 || dprintf(fabrics, "nqn=%s,transport=tcp,traddr=127.0.0.1,trsvcid=%d,nr_io_queues=1,keep_alive_tmo=0,"
+		"hostnqn=nqn.2014-08.org.nvmexpress:uuid:6d616e78-0000-4000-8000-000000000001,"
+		"hostid=6d616e78-0000-4000-8000-000000000001", name, PORT) < 0)
+		fail("/dev/nvme-fabrics");
+	close(fabrics);
+	/* The kernel looks for namespaces by itself. */
+	for (int wait = 0; wait < 1000 && access("/dev/nvme0n1", F_OK); wait++)
+		usleep(1000);
+	if (access("/dev/nvme0n1", F_OK))
+		fail("/dev/nvme0n1");
 }
 
 /* A line of the guest that goes to the caller as it is. */
@@ -235,6 +371,7 @@ static void on_child(int signal)
 int main(void)
 {
 	int out[2], err[2], status = 0, lines[2], preloads;
+	const char *subsystem;
 	struct sigaction action = { .sa_handler = on_child };
 	sigset_t child, before;
 	pid_t pid, ended;
@@ -247,6 +384,7 @@ int main(void)
 	mount_all(words[0]);
 	/* After a power loss: what the guest before had said. */
 	hand_on("/before", "/new/run/manx-before", 0644);
+	subsystem = read_name("/subsystem");
 	preloads = hand_on("/random_device.so", "/new/run/manx-random_device.so", 0755);
 	if (chroot("/new") || chdir("/"))
 		fail("/new");
@@ -256,6 +394,8 @@ int main(void)
 	if (symlink("/sys/kernel/um-ext-time/bc-message", "/run/manx-mark"))
 		fail("/run/manx-mark");
 	network();
+	if (subsystem)
+		connect_nvme(subsystem);
 	sethostname("manx", 4);
 	clearenv();
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);

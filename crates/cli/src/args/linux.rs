@@ -49,6 +49,10 @@ pub struct LinuxArgs {
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true,
         value_parser = value_parser!(u32).range(1..=16))]
     pub drives: u32,
+    /// The drives, or the array, as namespaces of an NVMe/TCP subsystem, /dev/nvme0n1, .., to which
+    /// the guest's kernel is connected, in place of /dev/vda, ..
+    #[arg(long, conflicts_with_all = ["cuts", "cut_at", "defect"])]
+    pub nvme: bool,
     /// The guest's root: this folder beneath an overlay, so that nothing of it is changed
     #[arg(long, value_name = "DIR", default_value = "/")]
     pub root: PathBuf,

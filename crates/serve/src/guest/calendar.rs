@@ -5,11 +5,12 @@
 //! what is due before the guest's own request; each request that is done is an interrupt, which
 //! makes the guest ask to run at that instant.
 
-use super::desk::At;
+use super::desk::{AllAt, At};
 use super::shared::{GUEST, Shared};
-use super::terms::{Ended, Protocol, Terms, Told};
+use super::terms::{End, Ended, Protocol, Terms, Told};
 use super::wire::{LENGTH, Mark, Message, op};
 use crate::engine::Finished;
+use crate::front::Front;
 use crate::listen::{Listener, Stream};
 use crate::machine::Machine;
 use crate::vhost_user::in_band::{Disk, Gone};
@@ -35,21 +36,6 @@ pub(super) const DAY: u64 = 1_767_225_600_000_000_000;
 /// How often the watch looks, in wall time.
 const LOOK: time::Duration = time::Duration::from_millis(20);
 
-/// Why the loop ends.
-enum End {
-    Ended(Ended),
-    Failed(String),
-}
-
-impl From<Gone> for End {
-    fn from(gone: Gone) -> Self {
-        match gone {
-            Gone::Closed => Self::Ended(Ended::Died),
-            Gone::Wrong(why) => Self::Failed(why),
-        }
-    }
-}
-
 /// A connection, or the place where it is awaited.
 enum Line<T> {
     Awaited(Listener),
@@ -63,6 +49,9 @@ pub struct Calendar<'a, S: Storage> {
     is_shared: bool,
     time: Line<Stream>,
     disks: Vec<Line<Disk>>,
+    /// The one line carries streams to the server of this protocol, for all machines.
+    is_network: bool,
+    front: Option<Box<dyn Front>>,
     /// The last instant at which the guest and the model met.
     now: Instant,
     /// By messages: when the guest wants to run, and how far it may by itself.
@@ -101,6 +90,8 @@ impl<'a, S: Storage> Calendar<'a, S> {
             is_shared: false,
             time: Line::Awaited(time),
             disks: disks.into_iter().map(Line::Awaited).collect(),
+            is_network: false,
+            front: None,
             now: Instant::START,
             request: NEVER,
             free_until: 0,
@@ -114,6 +105,11 @@ impl<'a, S: Storage> Calendar<'a, S> {
             looked: time::Instant::now(),
             started: time::Instant::now(),
         })
+    }
+
+    /// The machines are no disks: the guest reaches them over streams, by a protocol.
+    pub fn serve(&mut self, front: Box<dyn Front>) {
+        (self.is_network, self.front) = (true, Some(front));
     }
 
     /// The machines, while the guest waits.
@@ -287,10 +283,11 @@ impl<'a, S: Storage> Calendar<'a, S> {
             self.shared.take(self.now.as_ns());
         }
         let machine = &self.machines[number];
-        if let Line::There(disk) = &mut self.disks[number] {
-            disk.done(&finished.done, &|out| machine.data(finished, out));
+        let line = if self.is_network { 0 } else { number };
+        if let Line::There(disk) = &mut self.disks[line] {
+            disk.done(&finished.done, &|out| machine.data(finished, out))?;
         }
-        self.call(number)
+        self.call(line)
     }
 
     /// Interrupts the guest, where it wants that, and waits until it has taken note.
@@ -353,16 +350,22 @@ impl<'a, S: Storage> Calendar<'a, S> {
         if let Line::Awaited(listener) = &self.disks[number] {
             let stream = listener.accept().map_err(failed)?;
             let page = self.machines[number].page_bytes() as u32;
-            let disk = Disk::new(stream, format!("manx{number}"), page, self.terms.lies);
-            self.disks[number] = Line::There(disk);
+            self.disks[number] = Line::There(match self.front.take() {
+                Some(front) => Disk::of_streams(stream, front),
+                None => Disk::new(stream, format!("manx{number}"), page, self.terms.lies),
+            });
             return Ok(());
         }
         if self.is_shared {
             self.now = self.now.max(Instant::from_ns(self.shared.current()));
         }
-        let mut desk = At { machine: &mut self.machines[number], now: self.now };
+        let now = self.now;
         let Line::There(disk) = &mut self.disks[number] else { return Ok(()) };
-        if !disk.hear(&mut desk)? {
+        let is_whole = match self.is_network {
+            true => disk.hear(&mut AllAt { machines: self.machines, now })?,
+            false => disk.hear(&mut At { machine: &mut self.machines[number], now })?,
+        };
+        if !is_whole {
             return Ok(());
         }
         if let Some(events) = &mut self.events {

@@ -28,3 +28,27 @@ impl<S: Storage> Desk for At<'_, S> {
         self.machine.zeros_are_fast()
     }
 }
+
+/// Machines as the streams of a guest see them.
+pub(super) struct AllAt<'a, S: Storage> {
+    pub machines: &'a mut [Machine<S>],
+    pub now: Instant,
+}
+
+impl<S: Storage> Desk for AllAt<'_, S> {
+    fn size(&self, drive: u32) -> u64 {
+        self.machines[drive as usize].size()
+    }
+
+    fn submit(&mut self, ask: Ask, data: &[u8]) {
+        self.machines[ask.drive as usize].submit(self.now, 0, ask, data);
+    }
+
+    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+        self.machines[0].stretches(offset, length, most)
+    }
+
+    fn zeros_are_fast(&self) -> bool {
+        self.machines[0].zeros_are_fast()
+    }
+}

@@ -62,8 +62,10 @@ pub struct Mission {
     pub memory: u64,
     /// Of the guest's random numbers.
     pub seed: u64,
-    /// Disks.
+    /// Disks; with a network its one device.
     pub disks: usize,
+    /// The name of the NVMe subsystem that the guest connects to, in place of disks.
+    pub network: Option<String>,
     /// After a power loss: what the guest before had said.
     pub before: Option<Vec<u8>>,
     /// The root is the file system in a file of the folder `root`.
@@ -175,6 +177,9 @@ impl Guest {
         if let Some(before) = &mission.before {
             fs::write(root.join("before"), before)?;
         }
+        if let Some(name) = &mission.network {
+            fs::write(root.join("subsystem"), name)?;
+        }
         if let Some(RootImage { file, kind }) = &mission.image {
             let words = [file.as_bytes(), kind.name().as_bytes(), kind.options().as_bytes()];
             fs::write(root.join("image"), [words.join(&b'\0'), vec![0]].concat())?;
@@ -202,6 +207,7 @@ impl Guest {
     /// The kernel cannot be run, in words.
     pub fn start(&mut self, image: &Image, mission: &Mission) -> Result<(), String> {
         let failed = |error: io::Error| format!("{}: {error}", image.kernel.display());
+        let kind = if mission.network.is_some() { STREAMS } else { DISK };
         let (out, err) = (self.out.file.as_raw_fd(), self.err.file.as_raw_fd());
         let events = self.events.as_ref().map(|events| events.file.as_raw_fd());
         let console = || self.console.file.try_clone().map(Stdio::from).map_err(failed);
@@ -214,7 +220,7 @@ impl Guest {
             .arg("rootflags=/proc/self/cwd/root")
             .args(["con=null", "con0=null,fd:1", "con1=null,fd:3", "con2=null,fd:4"])
             .args(["uml_dir=uml", "time-travel=ext:time"])
-            .args((0..mission.disks).map(|disk| format!("virtio_uml.device=disk{disk}:2")))
+            .args((0..mission.disks).map(|disk| format!("virtio_uml.device=disk{disk}:{kind}")))
             .env_clear()
             .env("MANX_GUEST_SEED", mission.seed.to_string())
             .env("MANX_GUEST_SYSCALL_NS", mission.cost.syscall.as_ns().to_string())
@@ -307,6 +313,10 @@ impl Drop for Guest {
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
+
+/// Kinds of virtio devices (Virtio 1.2, 5).
+const DISK: u32 = 2;
+const STREAMS: u32 = 19;
 
 const PREFIX: &str = "manx-guest-";
 

@@ -1,5 +1,6 @@
 //! How a guest's run may go, and how it went.
 
+use crate::vhost_user::in_band::Gone;
 use manx_core::units::Instant;
 use std::time;
 
@@ -53,4 +54,19 @@ pub trait Told {
     /// Where the guest is, in its own time, and what the drives have answered; an end, if it is
     /// to end.
     fn look(&mut self, now: Instant, answered: u64) -> Option<Ended>;
+}
+
+/// Why the loop ends.
+pub(super) enum End {
+    Ended(Ended),
+    Failed(String),
+}
+
+impl From<Gone> for End {
+    fn from(gone: Gone) -> Self {
+        match gone {
+            Gone::Closed => Self::Ended(Ended::Died),
+            Gone::Wrong(why) => Self::Failed(why),
+        }
+    }
 }

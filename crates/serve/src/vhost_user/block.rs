@@ -149,7 +149,7 @@ impl Device {
 impl Flight {
     /// Fills `into` from the buffers to read, behind the first `skip` bytes. A client that has
     /// taken memory away since is noticed elsewhere.
-    fn gather(&self, skip: u64, into: &mut [u8]) {
+    pub(super) fn gather(&self, skip: u64, into: &mut [u8]) {
         for (at, from, length) in pieces(&self.readable, skip, into.len() as u64) {
             let _ = self.memory.read(at, &mut into[from..from + length]);
         }

@@ -2,6 +2,7 @@
 
 use super::block::{DISCARD_MAX, RANGES, SEGMENTS, ZEROES_MAX};
 use super::session::Device;
+use super::socket;
 use super::wire::{Config, ConfigHead, PAYLOAD_MAX, QUEUES};
 use manx_core::units::SECTOR;
 use zerocopy::{FromBytes, IntoBytes};
@@ -39,7 +40,11 @@ impl Device {
             padding: [0; 3],
         };
         let mut answer = head.as_bytes().to_vec();
-        let known = config.as_bytes().get(offset..).unwrap_or_default();
+        let whole = match &self.socket {
+            Some(_) => &socket::CONFIG[..],
+            None => config.as_bytes(),
+        };
+        let known = whole.get(offset..).unwrap_or_default();
         answer.extend(known.iter().chain(std::iter::repeat(&0)).take(length));
         Ok(answer)
     }

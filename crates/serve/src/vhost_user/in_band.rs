@@ -3,8 +3,9 @@
 //! instant whenever something passes between them (vhost-user protocol, "In-band notifications").
 
 use super::session::Device;
+use super::socket::Socket;
 use super::wire::{HEADER, Header, PAYLOAD_MAX, State, VRING_CALL, flag, protocol};
-use crate::front::{Desk, Done};
+use crate::front::{Desk, Done, Front};
 use crate::listen::Stream;
 use rustix::io::{read, write};
 use std::io::{self, ErrorKind, Write};
@@ -27,6 +28,13 @@ impl Disk {
         device.offered |= protocol::IN_BAND;
         device.lies = lies;
         Self { stream, device, input: Vec::new(), out: Vec::new() }
+    }
+
+    /// No disk, but streams to the server of a protocol.
+    pub fn of_streams(stream: Stream, front: Box<dyn Front>) -> Self {
+        let mut disk = Self::new(stream, String::new(), 0, false);
+        disk.device.socket = Some(Box::new(Socket::new(front)));
+        disk
     }
 
     /// Readable when the guest says something.
@@ -58,6 +66,7 @@ impl Disk {
         let taken = self.device.hear(&self.input, &mut self.out, desk).map_err(Gone::Wrong)?;
         self.input.drain(..taken);
         while self.device.fetch(desk).map_err(Gone::Wrong)? {}
+        self.device.send_packets().map_err(Gone::Wrong)?;
         Ok(true)
     }
 
@@ -69,8 +78,13 @@ impl Disk {
     }
 
     /// A request is done: its bytes go into the guest's memory.
-    pub fn done(&mut self, done: &Done, data: &dyn Fn(&mut Vec<u8>)) {
+    pub fn done(&mut self, done: &Done, data: &dyn Fn(&mut Vec<u8>)) -> Result<(), Gone> {
+        if self.device.socket.is_some() {
+            self.device.stream_done(done, data);
+            return self.device.send_packets().map_err(Gone::Wrong);
+        }
         self.device.done(done, &mut self.out, data);
+        Ok(())
     }
 
     /// Tells the guest of used entries of one queue, if it wants to hear; whether it will answer.

@@ -8,7 +8,7 @@
 //! buffers of a request in it; [`session`] is a connection; [`block`] has the requests and
 //! [`config`] the device's configuration.
 //!
-//! [`in_band`] is the device of a guest in virtual time.
+//! [`in_band`] is the device of a guest in virtual time, and [`socket`] its streams.
 //!
 //! Not here: packed queues, migration (dirty logs), queues that are polled, requests of the
 //! device's own but for calls.
@@ -21,6 +21,7 @@ mod memory;
 mod ring;
 mod session;
 mod shrunk;
+mod socket;
 mod wire;
 
 use crate::front::{Desk, Done, Fault, Front, Session};

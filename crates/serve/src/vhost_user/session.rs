@@ -3,11 +3,12 @@
 use super::chain::{Span, total};
 use super::memory::Memory;
 use super::ring::{Places, Ring, outside};
+use super::socket::{self, Socket};
 use super::wire::{
     Addresses, Header, NO_DESCRIPTOR, PAYLOAD_MAX, QUEUE_SIZE_MAX, QUEUES, REGIONS, RegionEntry,
-    State, feature, flag, protocol, request, status,
+    State, answer, chosen, feature, flag, number, protocol, request, status,
 };
-use crate::front::{Desk, Done, Fault};
+use crate::front::{Desk, Done};
 use rustix::event::epoll;
 use rustix::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -55,6 +56,8 @@ pub(super) struct Device {
     pub offered: u64,
     /// A planted defect: a FLUSH is answered at once.
     pub lies: bool,
+    /// It carries the streams of a network, and is no disk.
+    pub socket: Option<Box<Socket>>,
     /// Queues of which the driver is to hear, a bit each: where notifications are in-band.
     pub calls: u64,
     /// The queue whose end waits for its requests.
@@ -94,6 +97,7 @@ impl Device {
             requests: None,
             offered: protocol::OFFERED,
             lies: false,
+            socket: None,
             calls: 0,
             ending: None,
             turn: 0,
@@ -170,7 +174,7 @@ impl Device {
             }
             request::SET_BACKEND_REQ_FD if file.is_some() => self.requests = file,
             _ if file.is_some() || !files.is_empty() => return Err("with a descriptor".into()),
-            request::GET_FEATURES => return Ok(Reply::Number(feature::OFFERED)),
+            request::GET_FEATURES => return Ok(Reply::Number(self.has())),
             request::SET_FEATURES => self.set_features(number(payload)?)?,
             request::GET_PROTOCOL_FEATURES => return Ok(Reply::Number(self.offered)),
             request::SET_PROTOCOL_FEATURES => {
@@ -191,8 +195,13 @@ impl Device {
         Ok(Reply::None)
     }
 
+    /// Features of its kind.
+    fn has(&self) -> u64 {
+        if self.socket.is_some() { feature::OF_ALL } else { feature::OFFERED }
+    }
+
     fn set_features(&mut self, wanted: u64) -> Result<(), String> {
-        self.features = chosen(wanted, feature::OFFERED)?;
+        self.features = chosen(wanted, self.has())?;
         for ring in &mut self.rings {
             ring.has_event_index = self.features & feature::EVENT_IDX != 0;
             ring.has_tables = self.features & feature::INDIRECT != 0;
@@ -385,7 +394,8 @@ impl Device {
         for number in 0..self.rings.len() {
             let queue = (self.turn + number) % self.rings.len();
             let ring = &mut self.rings[queue];
-            if !ring.is_pending || !ring.runs() || self.ending == Some(queue) {
+            let is_taken = self.socket.is_none() || queue == socket::FROM_GUEST;
+            if !ring.is_pending || !ring.runs() || self.ending == Some(queue) || !is_taken {
                 continue;
             }
             let taken = ring.take(&self.memory).map_err(|why| format!("queue {queue} {why}"))?;
@@ -431,6 +441,11 @@ impl Device {
         flight.writable.clear();
         flight.memory = self.memory.clone();
         ring.chain(&self.memory, head, &mut flight.readable, &mut flight.writable)?;
+        if self.socket.is_some() {
+            self.hear_packet(place, desk)?;
+            self.give_back(place);
+            return Ok(());
+        }
         if total(&flight.writable) == 0 {
             return Err("has a chain without a byte for the status".into());
         }
@@ -461,36 +476,5 @@ impl Device {
             self.give_back(place);
             self.conclude_end(out);
         }
-    }
-}
-
-/// A message of the server.
-fn answer(request: u32, payload: &[u8], out: &mut Vec<u8>) {
-    let flags = flag::VERSION | flag::REPLY;
-    let size = payload.len() as u32;
-    let header = Header { request: request.into(), flags: flags.into(), size: size.into() };
-    out.extend_from_slice(header.as_bytes());
-    out.extend_from_slice(payload);
-}
-
-fn number(payload: &[u8]) -> Result<u64, String> {
-    let bytes = payload.first_chunk().filter(|_| payload.len() == 8);
-    bytes.map(|bytes| u64::from_le_bytes(*bytes)).ok_or_else(|| {
-        let length = payload.len();
-        format!("a payload of {length} bytes, not 8")
-    })
-}
-
-/// Bits that were chosen of those that were offered.
-fn chosen(wanted: u64, offered: u64) -> Result<u64, String> {
-    match wanted & !offered {
-        0 => Ok(wanted),
-        beyond => Err(format!("bits {beyond:#x} were not offered")),
-    }
-}
-
-impl From<String> for Fault {
-    fn from(why: String) -> Self {
-        Fault::Protocol(why)
     }
 }

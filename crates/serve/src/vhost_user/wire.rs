@@ -1,5 +1,6 @@
 //! Messages of vhost-user, and the numbers in them (vhost-user protocol, "Message Specification").
 
+use crate::front::Fault;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, little_endian as le};
 
 /// Bytes before the payload of a message.
@@ -79,18 +80,11 @@ pub(super) mod feature {
     pub const EVENT_IDX: u64 = 1 << 29;
     pub const PROTOCOL_FEATURES: u64 = 1 << 30;
     pub const VERSION_1: u64 = 1 << 32;
-    /// All that the device has.
-    pub const OFFERED: u64 = SEG_MAX
-        | BLK_SIZE
-        | FLUSH
-        | TOPOLOGY
-        | MQ
-        | DISCARD
-        | WRITE_ZEROES
-        | INDIRECT
-        | EVENT_IDX
-        | PROTOCOL_FEATURES
-        | VERSION_1;
+    /// All that a device of any kind has.
+    pub const OF_ALL: u64 = INDIRECT | EVENT_IDX | PROTOCOL_FEATURES | VERSION_1;
+    /// All that a disk has.
+    pub const OFFERED: u64 =
+        SEG_MAX | BLK_SIZE | FLUSH | TOPOLOGY | MQ | DISCARD | WRITE_ZEROES | OF_ALL;
 }
 
 /// Bit of a descriptor message's payload: no descriptor comes with it.
@@ -227,4 +221,35 @@ pub(super) mod status {
     pub const OK: u8 = 0;
     pub const IO_ERROR: u8 = 1;
     pub const UNSUPPORTED: u8 = 2;
+}
+
+/// A message of the server.
+pub(super) fn answer(request: u32, payload: &[u8], out: &mut Vec<u8>) {
+    let flags = flag::VERSION | flag::REPLY;
+    let size = payload.len() as u32;
+    let header = Header { request: request.into(), flags: flags.into(), size: size.into() };
+    out.extend_from_slice(header.as_bytes());
+    out.extend_from_slice(payload);
+}
+
+pub(super) fn number(payload: &[u8]) -> Result<u64, String> {
+    let bytes = payload.first_chunk().filter(|_| payload.len() == 8);
+    bytes.map(|bytes| u64::from_le_bytes(*bytes)).ok_or_else(|| {
+        let length = payload.len();
+        format!("a payload of {length} bytes, not 8")
+    })
+}
+
+/// Bits that were chosen of those that were offered.
+pub(super) fn chosen(wanted: u64, offered: u64) -> Result<u64, String> {
+    match wanted & !offered {
+        0 => Ok(wanted),
+        beyond => Err(format!("bits {beyond:#x} were not offered")),
+    }
+}
+
+impl From<String> for Fault {
+    fn from(why: String) -> Self {
+        Fault::Protocol(why)
+    }
 }

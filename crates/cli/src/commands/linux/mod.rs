@@ -11,6 +11,7 @@ use crate::signals::{self, STOP};
 use manx_core::config::{ConfigError, Override, Scenario};
 use manx_core::drive::Storage;
 use manx_core::host::{BlockRequest, Driver};
+use manx_core::nvme::{Attributes, Options};
 use manx_core::stats::{Outcome, RunSet, VerifyReport};
 use manx_core::units::{Duration, Instant};
 use manx_lab::ask::quoted;
@@ -19,14 +20,18 @@ use manx_lab::load::Request;
 use manx_lab::memory::timeline_refusal;
 use manx_lab::run::{Back, Beside, ClientRun, Finished, Handed, MakeSink, Moment, Phase, RunError};
 use manx_lab::save::{documents, make_folder};
-use manx_serve::Machine;
 use manx_serve::guest::{
     Calendar, Cost, Ended, FileSystem, Guest, Image, Mission, OneCore, RootImage, Terms, Told,
 };
+use manx_serve::nvme_tcp::Subsystem;
+use manx_serve::{Machine, Transport};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time;
+
+/// Name of the subsystem of `--nvme`.
+const SUBSYSTEM: &str = "nqn.2026-01.io.manx:linux";
 
 /// Lines of a dead guest's console that are told.
 const LAST_WORDS: usize = 12;
@@ -77,7 +82,7 @@ pub fn run(args: &LinuxArgs, screen: &Screen) -> Result<(), Failure> {
     let mut how = None;
     let finished = run.run(&mut |handed| {
         bar.clear();
-        let (back, ended) = play(args, &image, scenario.seed, screen, handed)?;
+        let (back, ended) = play(args, &image, scenario, screen, handed)?;
         how = Some(ended);
         Ok(back)
     });
@@ -204,19 +209,20 @@ fn name(command: &[String]) -> &str {
 fn play(
     args: &LinuxArgs,
     image: &Image,
-    seed: u64,
+    scenario: &Scenario,
     screen: &Screen,
     handed: Handed,
 ) -> Result<(Back, How), RunError> {
     let failed = RunError::Write;
     match handed {
         Handed::Drives(drives) => {
-            let (drives, verify, how) = guest(args, image, seed, screen, drives).map_err(failed)?;
+            let (drives, verify, how) =
+                guest(args, image, scenario, screen, drives).map_err(failed)?;
             Ok(back(args, Handed::Drives(drives), verify, how))
         }
         Handed::Array(array) => {
             let (array, verify, how) =
-                guest(args, image, seed, screen, vec![*array]).map_err(failed)?;
+                guest(args, image, scenario, screen, vec![*array]).map_err(failed)?;
             let Some(array) = array.into_iter().next() else {
                 return Err(RunError::Write("the array is gone".to_string()));
             };
@@ -284,6 +290,7 @@ fn mission(args: &LinuxArgs, seed: u64, disks: usize) -> Result<Mission, String>
         memory: args.mem.get(),
         seed,
         disks,
+        network: args.nvme.then(|| SUBSYSTEM.to_string()),
         before: None,
         image,
         cost: cost(args),
@@ -308,17 +315,28 @@ type Left<S> = (Vec<Driver<S>>, VerifyReport, How);
 fn guest<S: Storage>(
     args: &LinuxArgs,
     image: &Image,
-    seed: u64,
+    scenario: &Scenario,
     screen: &Screen,
     storages: Vec<Driver<S>>,
 ) -> Result<Left<S>, String> {
-    let mission = mission(args, seed, storages.len())?;
+    let disks = if args.nvme { 1 } else { storages.len() };
+    let mission = mission(args, scenario.seed, disks)?;
+    let subsystem = Subsystem {
+        drives: storages.len() as u32,
+        attributes: Attributes::of(storages[0].storage().drive(0), &scenario.drive, &scenario.gc),
+        options: Options { name: SUBSYSTEM.to_string(), ..Options::default() },
+        has_controller: false,
+        address: None,
+    };
     let mut machines: Vec<_> = storages.into_iter().map(Machine::new).collect();
     let mut guest = Guest::prepare(image, &mission)?;
-    let (clock, disks) = guest.sockets(machines.len())?;
+    let (clock, disks) = guest.sockets(disks)?;
     let began = time::Instant::now();
     let _one = OneCore::here();
     let mut calendar = Calendar::new(&mut machines, clock, disks, terms(args))?;
+    if args.nvme {
+        calendar.serve(Transport::NvmeTcp(Box::new(subsystem)).front());
+    }
     guest.start(image, &mission)?;
     let mut watch = Terminal { guest: &mut guest, bar: Bar::new(screen, "linux", "requests") };
     let ended = calendar.run(&mut watch);
