@@ -276,6 +276,10 @@ const RANDOM: &str = "this system refuses fixed addresses (personality ADDR_NO_R
 fn mission(args: &LinuxArgs, seed: u64, disks: usize) -> Result<Mission, String> {
     let root = args.image.as_ref().unwrap_or(&args.root);
     let mut root = std::path::absolute(root).map_err(|error| error.to_string())?;
+    if args.image.is_some() {
+        // A link would be looked up from the guest's root.
+        root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
+    }
     let mut image = None;
     if let Some(path) = &args.image {
         let kind = FileSystem::of(path)?;
