@@ -57,7 +57,7 @@ def main(address: str) -> None:
     try:
         client = import_module("distributed").Client(address, timeout=_PATIENCE,
                                                      set_as_default=False)
-        workers = len(client.scheduler_info(n_workers=-1)["workers"])
+        workers = len(client.ncores())
     except ImportError:
         raise
     except Exception as error:  # noqa: BLE001  Of any kind, by what the address is.
