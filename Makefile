@@ -151,8 +151,8 @@ deps-guest:
 	$(call debian,qemu-system-x86 nvme-cli mdadm busybox-static cpio e2fsprogs fio,the test in a guest will be skipped,0)
 
 deps-linux: deps-cc
-	@if [ -e /usr/src/linux-source-6.12.tar.xz ] && command -v flex >/dev/null && command -v bison >/dev/null && command -v bc >/dev/null && command -v mdadm >/dev/null && command -v mkfs.xfs >/dev/null && command -v mkfs.btrfs >/dev/null && command -v fio >/dev/null; then exit 0; fi; \
-	$(call debian,linux-source-6.12 flex bison bc xz-utils perl make e2fsprogs xfsprogs btrfs-progs mdadm fio,the guest of manx linux cannot be built,1)
+	@if [ -e /usr/src/linux-source-6.12.tar.xz ] && command -v flex >/dev/null && command -v bison >/dev/null && command -v bc >/dev/null && command -v mdadm >/dev/null && command -v mkfs.xfs >/dev/null && command -v mkfs.btrfs >/dev/null && command -v dmsetup >/dev/null && command -v fio >/dev/null; then exit 0; fi; \
+	$(call debian,linux-source-6.12 flex bison bc xz-utils perl make e2fsprogs xfsprogs btrfs-progs dmsetup mdadm fio,the guest of manx linux cannot be built,1)
 
 deps-browser:
 	@if command -v chromium >/dev/null; then exit 0; fi; \
