@@ -74,7 +74,8 @@ static void tell(char kind, struct gendisk *disk, u64 sector, u32 bytes, u8 oper
 	/* The host's clock that the guest is given: exact, and to read it takes no time. */
 	read_persistent_clock64(&now);
 	event.time = now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-	strscpy(event.disk, disk->disk_name, sizeof(event.disk));
+	/* All of it where it is as long as that: nvme0n16. */
+	memcpy(event.disk, disk->disk_name, strnlen(disk->disk_name, sizeof(event.disk)));
 	event.process = task_pid_nr(current);
 	os_write_file(EVENTS, &event, sizeof(event));
 }

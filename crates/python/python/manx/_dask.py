@@ -62,7 +62,8 @@ def main(address: str) -> None:
         raise
     except Exception as error:  # noqa: BLE001  Of any kind, by what the address is.
         _say(refused=f"no scheduler answers there: {error}")
-        return
+        # A client that never began takes its time to end.
+        os._exit(0)
     _say(ready={"program": json.loads(_manx.program()), "workers": workers})
     questions: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(questions,), daemon=True).start()

@@ -154,7 +154,6 @@ def test_a_cluster_that_is_not_there_is_one_clear_line(
     other.write_text(f"#!/bin/sh\necho '{said}'\ncat\n")
     other.chmod(0o755)
     for options, python, piece in [
-        (("--dask", "tcp://127.0.0.1:9"), sys.executable, "no scheduler answers there"),
         (("--dask", "here"), sys.executable, "no scheduler answers there"),
         (("--dask", scheduler, "--jobs", "2"), sys.executable, "--jobs: with --dask"),
         (("--dask", scheduler), "/no/such/python", "MANX_PYTHON"),
