@@ -73,8 +73,8 @@ pub struct LinuxArgs {
     pub wall: Option<Duration>,
     /// Processor time of the guest: of each system call, and of each request of a disk [default:
     /// it is free]
-    #[arg(long, value_name = "syscall=TIME,request=TIME", value_delimiter = ',',
-        value_parser = cost)]
+    #[arg(long, alias = "cpus-cost", value_name = "syscall=TIME,request=TIME",
+        value_delimiter = ',', value_parser = cost)]
     pub cpu_cost: Vec<(CostOf, Duration)>,
     /// How the guest's time is kept: it changes the speed, and no result
     #[arg(long, value_name = "NAME", value_enum, default_value_t = CalendarProtocol::Shared)]
