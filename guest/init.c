@@ -5,7 +5,7 @@
  * the root's folder on the host, the working folder, then the command. Where it holds `before`, what a guest
  * said before the power failed, that is /run/manx-before. Where it holds `image`, words too, the root is a file
  * system in that file of the root's folder: the file's name, the kind of the file system, its options. Where it
- * holds `subsystem`, a name, that NVMe subsystem is the host's at port 4420: what is sent to this port of 127.0.0.1
+ * holds `subsystem`, its name and that of its last namespace, that NVMe subsystem is the host's at port 4420: what is sent to this port of 127.0.0.1
  * goes there over a virtio socket, and the kernel is connected to it. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -176,10 +176,10 @@ static int hand_on(const char *name, const char *as, mode_t mode)
 	return 1;
 }
 
-/* The name in a file of the first root; none where there is no such file. */
+/* The words in a file of the first root; none where there is no such file. */
 static const char *read_name(const char *path)
 {
-	static char name[256];
+	static char name[512];
 	int file = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (file < 0)
@@ -298,6 +298,7 @@ static void connect_nvme(const char *name)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(PORT), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fabrics;
+	const char *last = name + strlen(name) + 1;
 
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(listener, (struct sockaddr *)&at, sizeof(at)) || listen(listener, 16))
@@ -311,11 +312,11 @@ static void connect_nvme(const char *name)
 		"hostid=6d616e78-0000-4000-8000-000000000001", name, PORT) < 0)
 		fail("/dev/nvme-fabrics");
 	close(fabrics);
-	/* The kernel looks for namespaces by itself. */
-	for (int wait = 0; wait < 1000 && access("/dev/nvme0n1", F_OK); wait++)
+	/* The kernel looks for namespaces by itself, one after the other. */
+	for (int wait = 0; wait < 1000 && access(last, F_OK); wait++)
 		usleep(1000);
-	if (access("/dev/nvme0n1", F_OK))
-		fail("/dev/nvme0n1");
+	if (access(last, F_OK))
+		fail(last);
 }
 
 /* A line of the guest that goes to the caller as it is. */

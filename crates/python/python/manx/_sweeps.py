@@ -112,9 +112,10 @@ def sweep(
 
     Without `executor` it runs on this machine's cores, its files in `out` as the command line
     writes them (but ``sweep.parquet``). With one, a ``concurrent.futures`` executor or a
-    ``dask.distributed`` client (`client` is the same argument), each point is a task: a pure function of its scenario, known by the
-    hash of all that determines it. Results come back as they finish and are kept in
-    ``out/points``: the same call does only what is left, more points cost only themselves. Workers
+    ``dask.distributed`` client (`client` is the same argument), each point is a task: a pure
+    function of its scenario, known by the hash of all that determines it. Results come back as they
+    finish and are kept in ``out/points``: the same call does only what is left, more points cost
+    only themselves. Workers
     need the same build of this package; one that has another is refused.
 
     Raises :class:`InputError` before anything runs; :class:`RunError` where a worker fails for

@@ -64,8 +64,9 @@ pub struct Mission {
     pub seed: u64,
     /// Disks; with a network its one device.
     pub disks: usize,
-    /// The name of the NVMe subsystem that the guest connects to, in place of disks.
-    pub network: Option<String>,
+    /// The name of the NVMe subsystem that the guest connects to, in place of disks, and how many
+    /// namespaces it has.
+    pub network: Option<(String, usize)>,
     /// After a power loss: what the guest before had said.
     pub before: Option<Vec<u8>>,
     /// The root is the file system in a file of the folder `root`.
@@ -177,8 +178,8 @@ impl Guest {
         if let Some(before) = &mission.before {
             fs::write(root.join("before"), before)?;
         }
-        if let Some(name) = &mission.network {
-            fs::write(root.join("subsystem"), name)?;
+        if let Some((name, namespaces)) = &mission.network {
+            fs::write(root.join("subsystem"), format!("{name}\0/dev/nvme0n{namespaces}\0"))?;
         }
         if let Some(RootImage { file, kind }) = &mission.image {
             let words = [file.as_bytes(), kind.name().as_bytes(), kind.options().as_bytes()];

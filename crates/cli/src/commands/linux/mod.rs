@@ -294,7 +294,7 @@ fn mission(args: &LinuxArgs, seed: u64, disks: usize) -> Result<Mission, String>
         memory: args.mem.get(),
         seed,
         disks,
-        network: args.nvme.then(|| SUBSYSTEM.to_string()),
+        network: args.nvme.then(|| (SUBSYSTEM.to_string(), args.drives as usize)),
         before: None,
         image,
         cost: cost(args),
