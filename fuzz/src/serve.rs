@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use manx_core::drive::Status;
 use manx_core::nvme::{Attributes, Options};
 use manx_core::units::Duration;
-use manx_serve::nbd::Nbd;
+use manx_serve::nbd::{Exports, Nbd};
 use manx_serve::nvme_tcp::{Subsystem, Target};
 use manx_serve::vhost_user::Block;
 use manx_serve::{Ask, Desk, Done, Export, Front, Kind, Session, Stretch, inspect};
@@ -18,6 +18,7 @@ use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 /// Bytes of the device.
@@ -58,7 +59,7 @@ impl Desk for Notes {
         self.asked.push(ask);
     }
 
-    fn stretches(&self, _: u64, length: u64, _: usize) -> Vec<Stretch> {
+    fn stretches(&self, _: u32, _: u64, length: u64, _: usize) -> Vec<Stretch> {
         vec![Stretch { length, has_bytes: true }]
     }
 
@@ -99,7 +100,8 @@ fn feed(session: &mut dyn Session, desk: &mut Notes, bytes: &[u8], step: usize) 
 fn nbd(data: &[u8]) {
     let Some((how, bytes)) = data.split_first() else { return };
     let (name, description) = ("manx".to_string(), "fuzzed".to_string());
-    let mut session = Nbd::new(Export { name, description, preferred: 4096 });
+    let all = vec![Export { name, description, preferred: 4096 }];
+    let mut session = Nbd::new(Rc::new(Exports { all, tls: None }));
     let (mut desk, mut out) = (Notes::default(), Vec::new());
     let _ = session.receive(&[], &mut out, &mut desk);
     let step = if how & 1 == 0 { usize::MAX } else { usize::from(how >> 1) };

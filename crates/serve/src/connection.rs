@@ -3,6 +3,7 @@
 use crate::front::{Ask, Desk, Done, Fault, Kind, Session, Stretch};
 use crate::listen::Stream;
 use crate::room::Part;
+use crate::tls::{Cipher, Tls};
 use manx_core::nvme::{AdminCompletion, AdminReply, Sqe};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::BorrowedFd;
@@ -19,6 +20,8 @@ const HELD: u64 = 64 << 20;
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     session: Box<dyn Session>,
+    /// Between both, where the bytes are encrypted.
+    cipher: Option<Box<Cipher>>,
     /// Bytes of a message that is not whole, or that waits for room.
     input: Vec<u8>,
     out: Vec<u8>,
@@ -44,6 +47,7 @@ impl Connection {
         Self {
             stream,
             session,
+            cipher: None,
             input: Vec::new(),
             out: Vec::new(),
             sent: 0,
@@ -78,13 +82,19 @@ impl Connection {
             self.session.keep(files);
             read
         } else {
-            self.stream.read(scratch)
+            match &mut self.cipher {
+                Some(cipher) => cipher.read(&mut self.stream, scratch),
+                None => self.stream.read(scratch),
+            }
         };
         let read = match read {
             Ok(0) => return Err(Fault::Closed),
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(Fault::Protocol(error.to_string()));
+            }
             Err(_) => return Err(Fault::Closed),
         };
         if self.input.is_empty() {
@@ -134,12 +144,39 @@ impl Connection {
             self.bytes_under_way += desk.bytes;
             self.account();
             taken += message;
+            if let Some(tls) = self.session.encrypts() {
+                self.encrypt(&tls, taken < bytes.len())?;
+            }
             if message == 0 {
                 break;
             }
         }
         self.fetch(desk)?;
         Ok(taken)
+    }
+
+    /// The answer goes in the clear, and nothing that came before it is read as encrypted.
+    fn encrypt(&mut self, tls: &Tls, has_more: bool) -> Result<(), Fault> {
+        let broken = |why: &str| Err(Fault::Protocol(format!("TLS: {why}")));
+        if !self.send() {
+            return Err(Fault::Closed);
+        }
+        match () {
+            () if has_more => broken("bytes in the clear behind the request for it"),
+            () if self.has_unsent() => broken("answers before it were not read"),
+            () => {
+                let cipher = Cipher::new(tls).map_err(Fault::Protocol)?;
+                self.cipher = Some(Box::new(cipher));
+                Ok(())
+            }
+        }
+    }
+
+    /// Says good-bye, where the bytes are encrypted.
+    pub(crate) fn end(&mut self) {
+        if let Some(cipher) = &mut self.cipher {
+            cipher.end(&mut self.stream);
+        }
     }
 
     /// Takes requests that lie ready elsewhere, as long as there is room.
@@ -187,8 +224,16 @@ impl Connection {
     /// Sends what there is; false when the client is gone.
     pub(crate) fn send(&mut self) -> bool {
         let before = self.sent;
+        if self.cipher.as_mut().is_some_and(|cipher| cipher.flush(&mut self.stream).is_err()) {
+            return false;
+        }
         while self.sent < self.out.len() {
-            match self.stream.write(&self.out[self.sent..]) {
+            let rest = &self.out[self.sent..];
+            let sent = match &mut self.cipher {
+                Some(cipher) => cipher.write(&mut self.stream, rest),
+                None => self.stream.write(rest),
+            };
+            match sent {
                 Ok(0) => return false,
                 Ok(sent) => self.sent += sent,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -212,7 +257,8 @@ impl Connection {
 
     /// There are bytes that the socket did not take.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.sent < self.out.len()
+        let is_hidden = self.cipher.as_ref().is_some_and(|cipher| cipher.has_unsent());
+        is_hidden || self.sent < self.out.len()
     }
 
     /// The session acts on time that passed, and on news.
@@ -252,8 +298,8 @@ impl Desk for CountingDesk<'_> {
         self.desk.submit(ask, data);
     }
 
-    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
-        self.desk.stretches(offset, length, most)
+    fn stretches(&self, drive: u32, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+        self.desk.stretches(drive, offset, length, most)
     }
 
     fn zeros_are_fast(&self) -> bool {
@@ -321,7 +367,7 @@ mod tests {
 
         fn submit(&mut self, _: Ask, _: &[u8]) {}
 
-        fn stretches(&self, _: u64, _: u64, _: usize) -> Vec<Stretch> {
+        fn stretches(&self, _: u32, _: u64, _: u64, _: usize) -> Vec<Stretch> {
             Vec::new()
         }
 

@@ -87,8 +87,8 @@ impl<E: Engine> Desk for AtNow<'_, E> {
         self.fleet.of_mut(ask.drive).submit(self.now, self.owner, ask, data);
     }
 
-    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
-        self.fleet.of(0).stretches(offset, length, most)
+    fn stretches(&self, drive: u32, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+        self.fleet.of(drive).stretches(offset, length, most)
     }
 
     fn zeros_are_fast(&self) -> bool {

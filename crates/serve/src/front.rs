@@ -4,11 +4,13 @@
 //! the [`Desk`], and what was done comes back as a value. Connections of one protocol share a
 //! [`Front`]. A new transport is a folder and a line of [`Transport`].
 
-use crate::{nvme_tcp, vhost_user};
+use crate::tls::Tls;
+use crate::{nbd, nvme_tcp, vhost_user};
 use manx_core::drive::{PredictableLatency, Status};
 use manx_core::nvme::{AdminCompletion, AdminReply, Sqe};
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::rc::Rc;
 
 /// Kinds of requests to a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +77,8 @@ pub trait Desk {
     fn size(&self, drive: u32) -> u64;
     /// Hands in a request that lies within the device, with the bytes of a write.
     fn submit(&mut self, ask: Ask, data: &[u8]);
-    /// Stretches of a range of the first drive, at least one, up to `most`; they may end before it
-    /// does.
-    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch>;
+    /// Stretches of a range of a drive, at least one, up to `most`; they may end before it does.
+    fn stretches(&self, drive: u32, offset: u64, length: u64, most: usize) -> Vec<Stretch>;
     /// Whether zeros can be had by deallocating.
     fn zeros_are_fast(&self) -> bool;
     /// The answer of a drive's NVMe controller to an admin command; `None`: there is none.
@@ -130,6 +131,11 @@ pub trait Session {
     /// Takes descriptors that came with what is read.
     fn keep(&mut self, _: Vec<OwnedFd>) {}
 
+    /// From now on the connection's bytes are encrypted: asked after each message, told once.
+    fn encrypts(&mut self) -> Option<Tls> {
+        None
+    }
+
     /// Readable when there is something to do that the socket does not tell.
     fn bell(&self) -> Option<BorrowedFd<'_>> {
         None
@@ -154,7 +160,7 @@ pub trait Front {
     fn look(&mut self, _: &mut dyn Desk) {}
 }
 
-/// The device as a protocol shows it.
+/// A drive as a protocol shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// Its name; a client may also leave it out.
@@ -169,7 +175,7 @@ pub struct Export {
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// Network block device.
-    Nbd(Export),
+    Nbd(nbd::Exports),
     /// NVMe over TCP.
     NvmeTcp(Box<nvme_tcp::Subsystem>),
     /// A guest's virtio block device.
@@ -180,7 +186,7 @@ impl Transport {
     /// The front-end of that protocol.
     pub fn front(self) -> Box<dyn Front> {
         match self {
-            Transport::Nbd(export) => Box::new(export),
+            Transport::Nbd(exports) => Box::new(Rc::new(exports)),
             Transport::NvmeTcp(subsystem) => Box::new(nvme_tcp::Target::new(*subsystem)),
             Transport::VhostUser(block) => Box::new(block),
         }

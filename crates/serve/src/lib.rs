@@ -11,8 +11,8 @@
 //! [`Engine`]; `remote` is an array whose drives are elsewhere; [`Store`] is
 //! a folder that outlives the server; `control` hears orders beside the clients, `obey`
 //! carries them out; `listen` has the sockets,
-//! `connection` the bytes that go through one, `pause` the art of waking in time, and [`Server`]
-//! the loop over all of them; [`Tally`] is what it tells at its end. [`guest`] is another loop
+//! `connection` the bytes that go through one, `tls` their encryption, `pause` the art of waking in
+//! time, and [`Server`] the loop over all of them; [`Tally`] is what it tells at its end. [`guest`] is another loop
 //! around the same machines: a Linux in exact virtual time.
 
 mod clock;
@@ -35,6 +35,7 @@ mod room;
 mod server;
 mod store;
 mod tally;
+mod tls;
 pub mod vhost_user;
 mod watch;
 
@@ -49,4 +50,5 @@ pub use remote::{ArrayHost, ConnectError, MemberAddress};
 pub use server::Server;
 pub use store::{Head, Inspected, LOG_MOST, Lost, Store, StoreError, Woken, inspect};
 pub use tally::Tally;
+pub use tls::Tls;
 pub use watch::{Limits, Watch};

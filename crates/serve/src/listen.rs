@@ -106,14 +106,15 @@ impl Listener {
     }
 
     /// The address as an NBD client writes it; the port is the one that was given.
-    pub fn uri(&self) -> String {
+    pub fn uri(&self, has_tls: bool) -> String {
+        let nbd = if has_tls { "nbds" } else { "nbd" };
         match self {
             Listener::Unix(_, path) | Listener::Given(_, path) => {
-                format!("nbd+unix:///?socket={}", path.display())
+                format!("{nbd}+unix:///?socket={}", path.display())
             }
             Listener::Tcp(listener) => match listener.local_addr() {
-                Ok(address) => format!("nbd://{address}"),
-                Err(_) => "nbd://".to_string(),
+                Ok(address) => format!("{nbd}://{address}"),
+                Err(_) => format!("{nbd}://"),
             },
         }
     }

@@ -440,7 +440,8 @@ impl<'a, E: Engine> Server<'a, E> {
     }
 
     fn close(&mut self, number: u64, fault: &Fault, watch: &mut dyn Watch) {
-        let Some(connection) = self.connections.remove(&number) else { return };
+        let Some(mut connection) = self.connections.remove(&number) else { return };
+        connection.end();
         let _ = epoll::delete(&self.epoll, &connection.stream);
         if let Fault::Protocol(why) = fault {
             self.tally.faults += 1;

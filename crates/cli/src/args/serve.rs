@@ -18,6 +18,15 @@ pub enum Protocol {
     VhostUser,
 }
 
+/// Clients that are served with `--tls-certificates`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TlsMode {
+    /// With TLS and in the clear, as they ask
+    On,
+    /// With TLS alone
+    Require,
+}
+
 /// `manx serve`.
 #[derive(Debug, ClapArgs)]
 pub struct ServeArgs {
@@ -41,7 +50,7 @@ pub struct ServeArgs {
     /// Listen on this address of TCP; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "socket")]
     pub listen: Option<SocketAddr>,
-    /// Listen on an address that other machines reach: there is neither password nor encryption
+    /// Listen on an address that other machines reach: without --tls-verify-peer anybody is served
     #[arg(long)]
     pub remote: bool,
     /// The protocol of the clients: nvme-tcp needs --listen, vhost-user --socket
@@ -52,7 +61,7 @@ pub struct ServeArgs {
     pub nqn: String,
     /// Drive these members over the network with the scenario's array, and serve it:
     /// nvme-tcp://HOST:PORT[/NQN[/NAMESPACE]],.. Without a value serve the array's members one by
-    /// one, each as a namespace, and not the array: with --protocol nvme-tcp
+    /// one, and not the array: each is a namespace of nvme-tcp, or an export of nbd
     #[arg(long, value_name = "URI,..", num_args = 0..=1, value_delimiter = ',')]
     pub members: Option<Vec<MemberAddress>>,
     /// Keep the drive in this folder: a server that is killed is a drive that lost its power
@@ -62,6 +71,16 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = log,
         requires = "store")]
     pub store_log: Bytes,
+    /// Encrypt with server-cert.pem and server-key.pem of this folder (TLS 1.2 and 1.3): of nbd
+    #[arg(long, value_name = "DIR")]
+    pub tls_certificates: Option<PathBuf>,
+    /// Clients that are served, where there are certificates
+    #[arg(long, value_name = "WHO", value_enum, default_value_t = TlsMode::Require,
+        requires = "tls_certificates")]
+    pub tls: TlsMode,
+    /// A client needs a certificate that one of ca-cert.pem of that folder has signed
+    #[arg(long, requires = "tls_certificates")]
+    pub tls_verify_peer: bool,
     /// The name of the export; a client may leave it out
     #[arg(long, value_name = "NAME", default_value = "manx")]
     pub export: String,

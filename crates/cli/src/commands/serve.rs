@@ -1,5 +1,6 @@
 //! `manx serve`: the model of a scenario as a block device, until Ctrl-C.
 
+mod tls;
 mod told;
 mod watch;
 
@@ -20,6 +21,7 @@ use manx_lab::json::indented;
 use manx_lab::load::Request;
 use manx_lab::run::Sink;
 use manx_lab::storage::{Ready, members, ready};
+use manx_serve::nbd::Exports;
 use manx_serve::nvme_tcp::Subsystem;
 use manx_serve::vhost_user::Block;
 use manx_serve::{
@@ -27,6 +29,7 @@ use manx_serve::{
 };
 use std::sync::atomic::Ordering;
 use std::time;
+use tls::{certificates, check_tls};
 use told::{bytes, in_words, report};
 use watch::{Terminal, beside, tell_service_manager};
 
@@ -79,6 +82,10 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
         let drives = members(&scenario, cache.as_ref(), &mut progress);
         bar.clear();
         let Some(drives) = drives? else { return Err(Failure::Interrupted("nothing was served")) };
+        if args.protocol == Protocol::Nbd {
+            let machines = drives.into_iter().map(Machine::new).collect();
+            return serve_model(args, (&scenario, knobs), machines, &listener, sink);
+        }
         let machine = |drive| Machine::new(behind_nvme(args, &scenario, drive));
         let machines = drives.into_iter().map(machine).collect();
         return serve_model(args, (&scenario, knobs), machines, &listener, sink);
@@ -122,6 +129,7 @@ fn scenario(args: &ServeArgs) -> Result<(Request, Scenario), Failure> {
     };
     let at = |key: &str| ConfigError::new(format!("{key}: a drive that is served has none"));
     check_members(args, &scenario)?;
+    check_tls(args)?;
     if args.store.is_some() {
         store::check(args, &scenario)?;
     }
@@ -161,8 +169,8 @@ fn check_members(args: &ServeArgs, scenario: &Scenario) -> Result<(), ConfigErro
     let (array, members) = (&scenario.array, scenario.array.members as usize);
     if addresses.is_empty() {
         return match () {
-            () if args.protocol != Protocol::NvmeTcp => {
-                refused("the protocol shows one: --protocol nvme-tcp".to_string())
+            () if args.protocol == Protocol::VhostUser => {
+                refused("the protocol shows one: --protocol nbd, nvme-tcp".to_string())
             }
             () if !(array.is_on() && members <= MEMBERS) => {
                 refused(format!("the scenario needs array.members of 2 to {MEMBERS}"))
@@ -202,8 +210,8 @@ fn address(args: &ServeArgs) -> Result<Address, ConfigError> {
         (Some(path), _) => Ok(Address::Unix(path.clone(), args.mode)),
         (None, Some(address)) if !address.ip().is_loopback() && !args.remote => {
             Err(ConfigError::new(format!(
-                "--listen {address}: other machines reach it, and there is neither password nor \
-                 encryption: add --remote if that is meant"
+                "--listen {address}: other machines reach it{}: add --remote if that is meant",
+                if args.tls_verify_peer { "" } else { ", and anybody there is served" }
             )))
         }
         (None, Some(address)) => Ok(Address::Tcp(address)),
@@ -247,12 +255,12 @@ fn transport<E: Engine>(
     scenario: &Scenario,
     engines: &mut [E],
     listener: &Listener,
-) -> Transport {
+) -> Result<Transport, ConfigError> {
     let drives = engines.len() as u32;
     let engine = &mut engines[0];
     let preferred = engine.page_bytes() as u32;
     let has_controller = engine.controller().is_some();
-    match (args.protocol, engine.drive(0)) {
+    Ok(match (args.protocol, engine.drive(0)) {
         (Protocol::NvmeTcp, Some(drive)) => Transport::NvmeTcp(Box::new(Subsystem {
             drives,
             attributes: Attributes::of(drive, &scenario.drive, &scenario.gc),
@@ -264,16 +272,28 @@ fn transport<E: Engine>(
             Transport::VhostUser(Block { name: args.export.clone(), preferred })
         }
         // A host of members is no NVMe subsystem, and was refused as one.
-        (Protocol::Nbd | Protocol::NvmeTcp, _) => Transport::Nbd(Export {
-            name: args.export.clone(),
-            description: described(args, scenario),
-            preferred,
-        }),
-    }
+        (Protocol::Nbd | Protocol::NvmeTcp, _) => {
+            let export = |drive: u32| Export {
+                name: match serves_each(args) {
+                    true => format!("{}-{}", args.export, drive + 1),
+                    false => args.export.clone(),
+                },
+                description: described(args, scenario),
+                preferred,
+            };
+            Transport::Nbd(Exports {
+                all: (0..drives).map(export).collect(),
+                tls: certificates(args)?,
+            })
+        }
+    })
 }
 
 fn described(args: &ServeArgs, scenario: &Scenario) -> String {
     match args.members.as_ref().map_or(0, Vec::len) {
+        0 if serves_each(args) => {
+            format!("{}, a drive of an array, a model of {}", scenario.name, scenario.device.name)
+        }
         0 => format!("{}, a model of {}", scenario.name, scenario.device.name),
         members => format!("{}, an array of {members} drives elsewhere", scenario.name),
     }
@@ -303,9 +323,9 @@ fn place(args: &ServeArgs, listener: &Listener) -> String {
         }
         (Protocol::VhostUser, _) => match &args.socket {
             Some(path) => format!("vhost-user-blk at {}", path.display()),
-            None => listener.uri(),
+            None => listener.uri(false),
         },
-        _ => listener.uri(),
+        _ => listener.uri(args.tls_certificates.is_some()),
     }
 }
 
@@ -317,7 +337,7 @@ fn serve<E: Engine>(
     sink: Option<Box<dyn Sink>>,
     clock: Clock,
 ) -> Result<(), Failure> {
-    let transport = transport(args, scenario, &mut engines, listener);
+    let transport = transport(args, scenario, &mut engines, listener)?;
     let of = |time: Duration| time::Duration::from_nanos(time.as_ns());
     let limits = Limits {
         connections: args.connections as usize,

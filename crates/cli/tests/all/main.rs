@@ -27,6 +27,7 @@ mod serve_beside;
 mod serve_guest;
 mod serve_nvme;
 mod serve_store;
+mod serve_tls;
 mod state;
 mod support;
 mod sweep;

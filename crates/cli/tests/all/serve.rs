@@ -40,7 +40,12 @@ impl Served {
     }
 
     pub fn client(&self) -> Client {
-        Client::new(UnixStream::connect(&self.socket).unwrap())
+        self.client_of("")
+    }
+
+    /// A client of the export with that name.
+    pub fn client_of(&self, export: &str) -> Client {
+        Client::new(UnixStream::connect(&self.socket).unwrap(), export)
     }
 
     /// Ends it as Ctrl-C does; its report.
@@ -69,13 +74,15 @@ pub struct Client {
 }
 
 impl Client {
-    fn new(mut stream: UnixStream) -> Self {
+    fn new(mut stream: UnixStream, export: &str) -> Self {
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
         assert_eq!(greeting[..16], *b"NBDMAGICIHAVEOPT");
-        // Fixed newstyle without padding; EXPORT_NAME of the default export.
+        // Fixed newstyle without padding; EXPORT_NAME.
         stream.write_all(&[0, 0, 0, 3]).unwrap();
-        stream.write_all(b"IHAVEOPT\0\0\0\x01\0\0\0\0").unwrap();
+        stream.write_all(b"IHAVEOPT\0\0\0\x01").unwrap();
+        stream.write_all(&(export.len() as u32).to_be_bytes()).unwrap();
+        stream.write_all(export.as_bytes()).unwrap();
         let mut export = [0; 10];
         stream.read_exact(&mut export).unwrap();
         Self { stream, size: u64::from_be_bytes(export[..8].try_into().unwrap()) }
@@ -224,7 +231,7 @@ fn systemd_hands_over_the_socket() {
         UnixStream::connect(&path).ok()
     });
     // The socket holds the client until the server is ready.
-    let mut client = Client::new(stream.expect("systemd's part listens"));
+    let mut client = Client::new(stream.expect("systemd's part listens"), "");
     assert_eq!(client.ask(1, 0, 512, &[9; 512]).0, 0);
     assert_eq!(client.ask(0, 0, 512, &[]), (0, vec![9; 512]));
     let pid = child.id().to_string();
@@ -274,7 +281,7 @@ fn wrong_options_are_told() {
 }
 
 /// Runs a client's program; `None`, and SKIPPED is said, where it is not installed.
-fn program(name: &str, args: &[&str]) -> Option<String> {
+pub fn program(name: &str, args: &[&str]) -> Option<String> {
     match Command::new(name).args(args).output() {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stdout).into_owned()

@@ -20,7 +20,7 @@ impl<S: Storage> Desk for At<'_, S> {
         self.machine.submit(self.now, 0, ask, data);
     }
 
-    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+    fn stretches(&self, _: u32, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
         self.machine.stretches(offset, length, most)
     }
 
@@ -44,8 +44,8 @@ impl<S: Storage> Desk for AllAt<'_, S> {
         self.machines[ask.drive as usize].submit(self.now, 0, ask, data);
     }
 
-    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
-        self.machines[0].stretches(offset, length, most)
+    fn stretches(&self, drive: u32, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+        self.machines[drive as usize].stretches(offset, length, most)
     }
 
     fn zeros_are_fast(&self) -> bool {

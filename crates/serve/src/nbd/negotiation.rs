@@ -4,8 +4,8 @@ use super::wire::{
     ALLOCATION, FIXED_NEWSTYLE, INIT_MAGIC, NO_ZEROES, OPTION_MAGIC, Put, REPLY_MAGIC,
     TRANSMISSION_FLAGS, be16, be32, be64, info, option, reply,
 };
-use super::{MAX_PAYLOAD, Nbd, Phase};
-use crate::front::Fault;
+use super::{MAX_PAYLOAD, Nbd, Phase, Privacy};
+use crate::front::{Desk, Export, Fault};
 use manx_core::units::SECTOR;
 
 /// Longest option that is read; names have at most 4096 bytes.
@@ -46,7 +46,7 @@ impl Nbd {
         &mut self,
         bytes: &[u8],
         out: &mut Vec<u8>,
-        size: u64,
+        desk: &dyn Desk,
     ) -> Result<usize, Fault> {
         if bytes.len() < 16 {
             return Ok(0);
@@ -62,7 +62,7 @@ impl Nbd {
         if bytes.len() < end {
             return Ok(0);
         }
-        self.answer_option(option, &bytes[16..end], out, size)?;
+        self.answer_option(option, &bytes[16..end], out, desk)?;
         Ok(end)
     }
 
@@ -71,32 +71,38 @@ impl Nbd {
         option: u32,
         data: &[u8],
         out: &mut Vec<u8>,
-        size: u64,
+        desk: &dyn Desk,
     ) -> Result<(), Fault> {
         match option {
+            option::ABORT => return Err(Fault::Closed),
+            option::STARTTLS => self.start_tls(data, out),
+            option::EXPORT_NAME if self.needs_tls() => return broken("TLS is required"),
+            _ if self.needs_tls() => refuse(out, option, reply::TLS_REQUIRED, "TLS is required"),
             option::EXPORT_NAME => {
-                if !self.is_named(data) {
+                let Some(drive) = self.named(data) else {
                     // The protocol has no answer to a wrong name here but the end.
                     return broken("an unknown export");
-                }
-                out.put64(size);
+                };
+                self.choose(drive);
+                out.put64(desk.size(drive));
                 out.put16(TRANSMISSION_FLAGS);
                 if !self.no_zeroes {
                     out.resize(out.len() + 124, 0);
                 }
                 self.phase = Phase::Transmission;
             }
-            option::ABORT => return Err(Fault::Closed),
             option::LIST if data.is_empty() => {
-                let mut server = Vec::new();
-                server.put32(self.export.name.len() as u32);
-                server.extend_from_slice(self.export.name.as_bytes());
-                server.extend_from_slice(self.export.description.as_bytes());
-                answer(out, option, reply::SERVER, &server);
+                for export in &self.exports.all {
+                    let mut server = Vec::new();
+                    server.put32(export.name.len() as u32);
+                    server.extend_from_slice(export.name.as_bytes());
+                    server.extend_from_slice(export.description.as_bytes());
+                    answer(out, option, reply::SERVER, &server);
+                }
                 answer(out, option, reply::ACK, &[]);
             }
             option::LIST => refuse(out, option, reply::INVALID, "LIST has no data"),
-            option::INFO | option::GO => self.go(option, data, out, size),
+            option::INFO | option::GO => self.go(option, data, out, desk),
             option::STRUCTURED_REPLY if data.is_empty() => {
                 self.structured = true;
                 answer(out, option, reply::ACK, &[]);
@@ -112,11 +118,44 @@ impl Nbd {
         Ok(())
     }
 
-    fn is_named(&self, name: &[u8]) -> bool {
-        name.is_empty() || name == self.export.name.as_bytes()
+    /// True where a client in the clear is not served.
+    fn needs_tls(&self) -> bool {
+        let is_required = self.exports.tls.as_ref().is_some_and(|tls| tls.is_required);
+        is_required && self.privacy == Privacy::Clear
     }
 
-    fn go(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>, size: u64) {
+    fn start_tls(&mut self, data: &[u8], out: &mut Vec<u8>) {
+        let option = option::STARTTLS;
+        match () {
+            () if self.exports.tls.is_none() => {
+                refuse(out, option, reply::UNSUPPORTED, "there are no certificates here");
+            }
+            () if !data.is_empty() => refuse(out, option, reply::INVALID, "STARTTLS has no data"),
+            () if self.privacy != Privacy::Clear => {
+                refuse(out, option, reply::INVALID, "TLS has begun");
+            }
+            () => {
+                // Everything that was agreed in the clear is void.
+                (self.structured, self.allocation) = (false, false);
+                self.privacy = Privacy::Asked;
+                answer(out, option, reply::ACK, &[]);
+            }
+        }
+    }
+
+    /// The drive with that name, or the first where there is none.
+    fn named(&self, name: &[u8]) -> Option<u32> {
+        let is_named = |export: &Export| name.is_empty() || name == export.name.as_bytes();
+        self.exports.all.iter().position(is_named).map(|drive| drive as u32)
+    }
+
+    /// Metadata of another drive is not told of this one.
+    fn choose(&mut self, drive: u32) {
+        self.allocation &= drive == self.drive;
+        self.drive = drive;
+    }
+
+    fn go(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>, desk: &dyn Desk) {
         let Some((name, rest)) = take_name(data) else {
             return refuse(out, option, reply::INVALID, "a name that is longer than the option");
         };
@@ -124,17 +163,17 @@ impl Nbd {
         let Some(asked) = asked.filter(|count| rest.len() == 2 + 2 * count) else {
             return refuse(out, option, reply::INVALID, "the list of items has another length");
         };
-        if !self.is_named(name) {
+        let Some(drive) = self.named(name) else {
             return refuse(out, option, reply::UNKNOWN, "there is no such export");
-        }
+        };
         let asks_for = |item| (0..asked).any(|at| be16(rest, 2 + 2 * at) == item);
         let mut item = Vec::new();
         item.put16(info::EXPORT);
-        item.put64(size);
+        item.put64(desk.size(drive));
         item.put16(TRANSMISSION_FLAGS);
         answer(out, option, reply::INFO, &item);
-        for (number, text) in
-            [(info::NAME, &self.export.name), (info::DESCRIPTION, &self.export.description)]
+        let export = &self.exports.all[drive as usize];
+        for (number, text) in [(info::NAME, &export.name), (info::DESCRIPTION, &export.description)]
         {
             if asks_for(number) {
                 item.clear();
@@ -147,12 +186,13 @@ impl Nbd {
             item.clear();
             item.put16(info::BLOCK_SIZE);
             item.put32(SECTOR as u32);
-            item.put32(self.export.preferred);
+            item.put32(export.preferred);
             item.put32(MAX_PAYLOAD);
             answer(out, option, reply::INFO, &item);
         }
         answer(out, option, reply::ACK, &[]);
         if option == option::GO {
+            self.choose(drive);
             self.phase = Phase::Transmission;
         }
     }
@@ -178,9 +218,9 @@ impl Nbd {
         if sets {
             self.allocation = false;
         }
-        if !self.is_named(name) {
+        let Some(drive) = self.named(name) else {
             return refuse(out, option, reply::UNKNOWN, "there is no such export");
-        }
+        };
         let wanted = match sets {
             true => queries.contains(&CONTEXT),
             false => {
@@ -193,7 +233,9 @@ impl Nbd {
             context.put32(if sets { ALLOCATION } else { 0 });
             context.extend_from_slice(CONTEXT);
             answer(out, option, reply::META_CONTEXT, &context);
-            self.allocation |= sets;
+            if sets {
+                (self.drive, self.allocation) = (drive, true);
+            }
         }
         answer(out, option, reply::ACK, &[]);
     }

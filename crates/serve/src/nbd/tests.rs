@@ -1,9 +1,10 @@
 //! Bytes by hand from the protocol's text, and whatever a client may send.
 
-use super::Nbd;
+use super::{Exports, Nbd};
 use crate::front::{Ask, Desk, Done, Export, Fault, Kind, Session, Stretch};
 use manx_core::drive::{PredictableLatency, Status};
 use manx_core::sim::Rng;
+use std::rc::Rc;
 
 /// A desk that only notes.
 #[derive(Default)]
@@ -24,7 +25,7 @@ impl Desk for Notes {
         self.asked.push((ask, data.to_vec()));
     }
 
-    fn stretches(&self, _: u64, length: u64, most: usize) -> Vec<Stretch> {
+    fn stretches(&self, _: u32, _: u64, length: u64, most: usize) -> Vec<Stretch> {
         let halves = [(length / 2, true), (length - length / 2, false)];
         let all = halves.map(|(length, has_bytes)| Stretch { length, has_bytes });
         all[..most.min(2)].to_vec()
@@ -41,7 +42,8 @@ fn done(ask: Ask, status: Status) -> Done {
 
 fn session() -> Nbd {
     let (name, description) = ("disk".to_string(), "words".to_string());
-    Nbd::new(Export { name, description, preferred: 4096 })
+    let all = vec![Export { name, description, preferred: 4096 }];
+    Nbd::new(Rc::new(Exports { all, tls: None }))
 }
 
 /// Feeds it bytes as one piece; what it answered.

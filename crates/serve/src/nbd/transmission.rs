@@ -69,7 +69,7 @@ impl Nbd {
                 let (offset, length) =
                     if kind == Kind::Flush { (0, 0) } else { (offset, u64::from(length)) };
                 let predictable = PredictableLatency::Off;
-                let ask = Ask { cookie, drive: 0, kind, offset, length, fua, predictable };
+                let ask = Ask { cookie, drive: self.drive, kind, offset, length, fua, predictable };
                 desk.submit(ask, &bytes[HEADER..end]);
             }
         }
@@ -92,7 +92,7 @@ impl Nbd {
             return Ok(Some(Kind::Flush));
         }
         let end = offset.checked_add(u64::from(length)).ok_or(Errno::Invalid)?;
-        if end > desk.size(0) {
+        if end > desk.size(self.drive) {
             let writes = matches!(command, command::WRITE | command::WRITE_ZEROES);
             return Err(if writes { Errno::NoSpace } else { Errno::Invalid });
         }
@@ -120,7 +120,8 @@ impl Nbd {
 
     fn tell_allocation(&self, request: &Request, out: &mut Vec<u8>, desk: &dyn Desk) {
         let most = if request.flags & flag::REQ_ONE != 0 { 1 } else { STRETCHES };
-        let stretches = desk.stretches(request.offset, u64::from(request.length), most);
+        let (offset, length) = (request.offset, u64::from(request.length));
+        let stretches = desk.stretches(self.drive, offset, length, most);
         header(out, chunk::BLOCK_STATUS, request.cookie, 4 + 8 * stretches.len() as u32);
         out.put32(ALLOCATION);
         for stretch in stretches {

@@ -16,6 +16,7 @@ pub mod option {
     pub const EXPORT_NAME: u32 = 1;
     pub const ABORT: u32 = 2;
     pub const LIST: u32 = 3;
+    pub const STARTTLS: u32 = 5;
     pub const INFO: u32 = 6;
     pub const GO: u32 = 7;
     pub const STRUCTURED_REPLY: u32 = 8;
@@ -31,6 +32,7 @@ pub mod reply {
     pub const META_CONTEXT: u32 = 4;
     pub const UNSUPPORTED: u32 = (1 << 31) + 1;
     pub const INVALID: u32 = (1 << 31) + 3;
+    pub const TLS_REQUIRED: u32 = (1 << 31) + 5;
     pub const UNKNOWN: u32 = (1 << 31) + 6;
 }
 

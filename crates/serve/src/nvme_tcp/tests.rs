@@ -28,7 +28,7 @@ impl Desk for Notes {
         self.asked.push((ask, data.to_vec()));
     }
 
-    fn stretches(&self, _: u64, length: u64, _: usize) -> Vec<Stretch> {
+    fn stretches(&self, _: u32, _: u64, length: u64, _: usize) -> Vec<Stretch> {
         vec![Stretch { length, has_bytes: true }]
     }
 

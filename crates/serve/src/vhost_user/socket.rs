@@ -117,8 +117,8 @@ impl Desk for Of<'_> {
         self.desk.submit(Ask { cookie, ..ask }, data);
     }
 
-    fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
-        self.desk.stretches(offset, length, most)
+    fn stretches(&self, drive: u32, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+        self.desk.stretches(drive, offset, length, most)
     }
 
     fn zeros_are_fast(&self) -> bool {

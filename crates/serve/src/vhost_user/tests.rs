@@ -56,7 +56,7 @@ impl Desk for Disk {
         self.waiting.push(ask);
     }
 
-    fn stretches(&self, _: u64, _: u64, _: usize) -> Vec<Stretch> {
+    fn stretches(&self, _: u32, _: u64, _: u64, _: usize) -> Vec<Stretch> {
         Vec::new()
     }
 

@@ -61,7 +61,7 @@ impl Desk for Asked {
         self.0.push(ask.cookie);
     }
 
-    fn stretches(&self, _: u64, _: u64, _: usize) -> Vec<Stretch> {
+    fn stretches(&self, _: u32, _: u64, _: u64, _: usize) -> Vec<Stretch> {
         Vec::new()
     }
 
