@@ -5,7 +5,7 @@ use crate::memory::{Need, refusal};
 use crate::prepare::{Key, Keys, Prepared, States, member};
 use crate::run::RunError;
 use manx_core::array::Array;
-use manx_core::config::Scenario;
+use manx_core::config::{Input, Invalid, Scenario, builtin_scenario, load, validate};
 use manx_core::drive::Drive;
 use manx_core::nvme::{Attributes, Controller, Options};
 use serde_json::{Value, json};
@@ -104,6 +104,26 @@ pub fn settings(scenario: &Scenario) -> Value {
         "precondition": scenario.precondition,
         "seed": scenario.seed,
     })
+}
+
+/// A scenario with just these settings of its drive, as [`settings`] wrote them, and no array.
+///
+/// # Errors
+/// They are no settings of a drive, in words.
+pub fn of_settings(name: &str, settings: &Value) -> Result<Scenario, String> {
+    let quick = builtin_scenario("quick").map_err(|error| error.to_string())?;
+    let input = Input { scenario: &quick, device: None, policy: None, overrides: &[] };
+    let quick = load(&input).map_err(|error| error.to_string())?;
+    let mut whole = serde_json::to_value(quick).map_err(|error| error.to_string())?;
+    let settings = settings.as_object().ok_or("settings: not an object")?;
+    for (key, value) in settings {
+        whole[key] = value.clone();
+    }
+    whole["name"] = name.into();
+    let scenario: Scenario = serde_json::from_value(whole).map_err(|error| error.to_string())?;
+    let wrong = |Invalid { key, value, allowed }| format!("{key} = {value}: {allowed}");
+    validate(&scenario).map_err(wrong)?;
+    Ok(scenario)
 }
 
 /// The members of the scenario's array as drives of their own, prepared as [`ready`] prepares them.

@@ -8,6 +8,7 @@ use manx_core::nvme::{AdminCompletion, AdminReply, Sqe};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::BorrowedFd;
 use std::time;
+use tracing::debug;
 
 /// Requests of one connection under way at once; more wait in its socket.
 const DEEPEST: u32 = 1024;
@@ -167,6 +168,7 @@ impl Connection {
             () => {
                 let cipher = Cipher::new(tls).map_err(Fault::Protocol)?;
                 self.cipher = Some(Box::new(cipher));
+                debug!("TLS begins");
                 Ok(())
             }
         }

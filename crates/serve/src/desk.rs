@@ -6,7 +6,7 @@ use crate::front::{Ask, Desk, Stretch};
 use manx_core::array::Array;
 use manx_core::drive::{Drive, Rest, Storage};
 use manx_core::nvme::{AdminCompletion, AdminReply, Controller, Sqe};
-use manx_core::units::{Instant, Member};
+use manx_core::units::{Duration, Instant, Member};
 
 /// A model that can be served; some have an NVMe controller to ask.
 pub trait Served: Storage {
@@ -28,9 +28,9 @@ pub trait Served: Storage {
         None
     }
 
-    /// The drive shut down at `now`, with nothing under way; `None`: it is not one that a store
-    /// keeps.
-    fn rest(&self, _now: Instant) -> Option<Rest> {
+    /// The drive shut down after what is under way at `now`, so many commands; `None`: no store
+    /// keeps it.
+    fn rest(&self, _now: Instant, _under_way: usize) -> Option<Rest> {
         None
     }
 }
@@ -40,8 +40,16 @@ impl Served for Drive {
         action(self);
     }
 
-    fn rest(&self, now: Instant) -> Option<Rest> {
-        self.recovers().then(|| self.clone().shut_down(now))
+    fn rest(&self, now: Instant, under_way: usize) -> Option<Rest> {
+        if !self.recovers() {
+            return None;
+        }
+        let (mut drive, mut at) = (self.clone(), now);
+        for _ in 0..under_way {
+            let done = Storage::advance_before(&mut drive, Instant::NEVER);
+            at = done.map_or(at, |done| at.max(done.at + Duration::from_ns(1)));
+        }
+        Some(drive.shut_down(at))
     }
 }
 
@@ -68,6 +76,10 @@ impl Served for Controller {
 
     fn has_news(&self) -> bool {
         self.has_admin_completions()
+    }
+
+    fn rest(&self, now: Instant, under_way: usize) -> Option<Rest> {
+        self.drive().rest(now, under_way)
     }
 }
 

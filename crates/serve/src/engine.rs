@@ -4,7 +4,7 @@ use crate::control::Change;
 use crate::desk::Served;
 use crate::front::{Ask, Done, Stretch};
 use crate::machine::Machine;
-use crate::store::Store;
+use crate::store::{Head, Store};
 use manx_core::array::Array;
 use manx_core::drive::Drive;
 use manx_core::host::Records;
@@ -12,6 +12,7 @@ use manx_core::nvme::Controller;
 use manx_core::stats::ArrayCounters;
 use manx_core::units::Instant;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 /// A request that is done, for its owner.
 #[derive(Clone, Debug)]
@@ -103,6 +104,14 @@ pub trait Engine {
     /// The store says why not.
     fn settle(&mut self, _now: Instant, _goes_on: bool) -> Result<(), String> {
         Ok(())
+    }
+
+    /// Writes the drive as it is, with its bytes, into a new store.
+    ///
+    /// # Errors
+    /// It cannot be kept, or the folder cannot be written, in words.
+    fn snapshot(&self, _now: Instant, _folder: &Path, _head: Head) -> Result<(), String> {
+        Err("the drives are elsewhere: their own servers are to be asked".to_string())
     }
 
     /// Whether the settings may change so.
@@ -223,6 +232,10 @@ impl<S: Served> Engine for Machine<S> {
             true => self.start_again(now),
             false => Machine::settle(self, now),
         }
+    }
+
+    fn snapshot(&self, now: Instant, folder: &Path, head: Head) -> Result<(), String> {
+        Machine::snapshot(self, now, folder, head)
     }
 
     fn may_change(&self, change: &Change) -> Result<(), String> {

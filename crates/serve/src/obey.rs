@@ -5,17 +5,22 @@ use crate::engine::Engine;
 use crate::server::Server;
 use crate::watch::Watch;
 use serde_json::Value;
+use std::path::Path;
+use std::time;
+use tracing::{debug, info};
 
 impl<E: Engine> Server<'_, E> {
     /// Obeys what was ordered.
     pub(crate) fn obey(&mut self, watch: &mut dyn Watch) -> Result<(), String> {
         while let Some(asked) = watch.asked() {
             self.catch_up(watch)?;
+            debug!(order = ?asked.order);
             let done = match &asked.order {
                 Order::State => Ok(()),
                 Order::Pause => self.pause(true, watch),
                 Order::Resume => self.pause(false, watch),
                 Order::Set(sets) => self.set(sets, watch),
+                Order::Snapshot(folder) => self.snapshot(folder, watch),
                 Order::Stop => {
                     self.is_over = true;
                     Ok(())
@@ -33,7 +38,19 @@ impl<E: Engine> Server<'_, E> {
         self.is_paused = is_paused;
         let line =
             if is_paused { "GC is paused: it begins at the hard watermark" } else { "GC goes on" };
-        watch.tell(line);
+        info!("{line}");
+        Ok(())
+    }
+
+    /// Requests under way are done in the snapshot, in the time that they take, and go on here.
+    fn snapshot(&self, folder: &Path, watch: &dyn Watch) -> Result<(), String> {
+        let (head, began) = (watch.head()?, time::Instant::now());
+        let [engine] = self.fleet.all() else {
+            return Err("several drives are served: a store holds one".to_string());
+        };
+        engine.snapshot(self.fleet.done_until(), folder, head)?;
+        let (took, folder) = (began.elapsed().as_secs_f64(), folder.display());
+        info!("a snapshot is in {folder}: requests waited {took:.2} s");
         Ok(())
     }
 
@@ -41,7 +58,7 @@ impl<E: Engine> Server<'_, E> {
         let change = Change { is_paused: self.is_paused, ..watch.changed(sets)? };
         let done = self.change(&change);
         match done {
-            Ok(()) => watch.tell(&format!("set: {}", sets.join(", "))),
+            Ok(()) => info!("set: {}", sets.join(", ")),
             Err(_) => watch.refused(),
         }
         done

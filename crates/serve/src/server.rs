@@ -25,6 +25,7 @@ use std::io::{self, ErrorKind};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::time;
+use tracing::{debug, debug_span, error, info, trace, warn};
 
 /// The number under which the listening socket is watched.
 const LISTENER: u64 = 0;
@@ -139,19 +140,19 @@ impl<'a, E: Engine> Server<'a, E> {
                 let now = self.catch_up(watch)?;
                 for event in &events[..count] {
                     match event.data.u64() {
-                        LISTENER => self.accept(now, watch),
+                        LISTENER => self.accept(now),
                         number if number & SOCKET != 0 => {
                             let engine = (number & !SOCKET) >> 32;
                             self.fleet.of_mut(engine as u32).hear(number as u32 as usize, now);
-                            self.tell_news(watch);
+                            self.tell_news();
                         }
                         number if number & BELL != 0 => {
-                            self.hear_bell(number & !BELL, now, watch);
+                            self.hear_bell(number & !BELL, now);
                         }
-                        number => self.hear(number, event.flags, now, &mut scratch, watch),
+                        number => self.hear(number, event.flags, now, &mut scratch),
                     }
                 }
-                self.send_ready(watch);
+                self.send_ready();
             }
             if self.seconds.is_some() && looked.elapsed() >= LOOKS {
                 looked = time::Instant::now();
@@ -162,13 +163,13 @@ impl<'a, E: Engine> Server<'a, E> {
                 if let Some(seconds) = &mut self.seconds {
                     seconds[1] = std::mem::take(&mut seconds[0]);
                 }
-                self.close_slow(watch);
-                self.tick(watch);
-                self.tell_news(watch);
-                self.keep(watch)?;
+                self.close_slow();
+                self.tick();
+                self.tell_news();
+                self.keep()?;
             }
         }
-        let settled = self.settle(false, watch);
+        let settled = self.settle(false);
         self.hand_on(watch, 0)?;
         settled?;
         self.tally.span = self.clock.now().since(Instant::START);
@@ -180,54 +181,54 @@ impl<'a, E: Engine> Server<'a, E> {
     pub(crate) fn catch_up(&mut self, watch: &mut dyn Watch) -> Result<Instant, String> {
         let now = self.clock.now();
         if self.fleet.under_way() > 0 && self.fleet.next_event_at() < now {
-            self.commit(now, watch);
+            self.commit(now);
         }
         while let Some(finished) = self.fleet.advance_before(now) {
-            self.give(&finished, watch);
+            self.give(&finished);
         }
         self.hand_on(watch, RECORDS)?;
         if self.fleet.has_news() {
-            self.tick(watch);
+            self.tick();
         }
-        self.send_ready(watch);
-        self.note_lateness(watch);
+        self.send_ready();
+        self.note_lateness();
         Ok(now)
     }
 
     /// Stores keep what leads to the answers that are due.
-    fn commit(&mut self, now: Instant, watch: &mut dyn Watch) {
+    fn commit(&mut self, now: Instant) {
         if let Some(why) = self.fleet.commit(now) {
-            watch.tell(&why);
+            error!("{why}");
         }
     }
 
     /// Once a second: an idle drive's progress is in the store, too; a log that is long becomes its
     /// base.
-    fn keep(&mut self, watch: &mut dyn Watch) -> Result<(), String> {
+    fn keep(&mut self) -> Result<(), String> {
         let until = self.fleet.done_until();
         if self.fleet.next_event_at() < Instant::NEVER {
-            self.commit(until, watch);
+            self.commit(until);
         }
         if self.fleet.is_log_full() {
             let began = time::Instant::now();
-            self.settle(true, watch)?;
-            self.send_ready(watch);
+            self.settle(true)?;
+            self.send_ready();
             let took = began.elapsed().as_secs_f64();
-            watch.tell(&format!("the store's log became its base: requests waited {took:.2} s"));
+            info!("the store's log became its base: requests waited {took:.2} s");
         }
         Ok(())
     }
 
     /// Requests under way end at once, in the model's time, and then logs become bases.
-    fn settle(&mut self, goes_on: bool, watch: &mut dyn Watch) -> Result<(), String> {
+    fn settle(&mut self, goes_on: bool) -> Result<(), String> {
         if !self.fleet.has_stores() {
             return Ok(());
         }
         let mut now = self.clock.now().max(self.fleet.done_until());
         loop {
-            self.commit(now, watch);
+            self.commit(now);
             while let Some(finished) = self.fleet.advance_before(now) {
-                self.give(&finished, watch);
+                self.give(&finished);
             }
             if self.fleet.under_way() == 0 {
                 return self.fleet.settle(now, goes_on);
@@ -237,14 +238,16 @@ impl<'a, E: Engine> Server<'a, E> {
     }
 
     /// Tells the news of the engines.
-    fn tell_news(&mut self, watch: &mut dyn Watch) {
+    fn tell_news(&mut self) {
         for engine in self.fleet.all_mut() {
-            engine.take_news().iter().for_each(|line| watch.tell(line));
+            engine.take_news().iter().for_each(|line| warn!("{line}"));
         }
     }
 
-    fn give(&mut self, finished: &Finished, watch: &mut dyn Watch) {
+    fn give(&mut self, finished: &Finished) {
         let Finished { done, came, at, .. } = finished;
+        let [came_ns, at_ns] = [came, at].map(|instant| instant.as_ns());
+        trace!(owner = finished.owner, ?done.ask, ?done.status, came_ns, at_ns);
         self.given.push(*at);
         let (kind, latency) = (done.ask.kind, at.since(*came));
         self.tally.count(kind, latency, done.ask.length);
@@ -256,7 +259,7 @@ impl<'a, E: Engine> Server<'a, E> {
             && let Some(what) = self.fleet.first_mismatch()
         {
             self.told_mismatch = true;
-            watch.tell(&format!("a fault of Manx, an I/O error for the client: {what}"));
+            error!("a fault of Manx, an I/O error for the client: {what}");
         }
         let fleet = &self.fleet;
         let Some(connection) = self.connections.get_mut(&finished.owner) else { return };
@@ -265,7 +268,7 @@ impl<'a, E: Engine> Server<'a, E> {
     }
 
     /// How late the answers left that were just sent.
-    fn note_lateness(&mut self, watch: &mut dyn Watch) {
+    fn note_lateness(&mut self) {
         if self.given.is_empty() {
             return;
         }
@@ -283,27 +286,27 @@ impl<'a, E: Engine> Server<'a, E> {
             && self.told_late.is_none_or(|told| told.elapsed().as_secs() >= 1)
         {
             self.told_late = Some(time::Instant::now());
-            watch.tell(&format!(
+            warn!(
                 "an answer left {:.1} ms after its time: the machine is busy, not the drive slow",
                 latest as f64 / 1e6
-            ));
+            );
         }
     }
 
     /// Sends what the connections have, and takes up those that waited for it.
-    fn send_ready(&mut self, watch: &mut dyn Watch) {
+    fn send_ready(&mut self) {
         self.fleet.send(self.fleet.done_until());
         while let Some(number) = self.ready.pop() {
             let Some(connection) = self.connections.get_mut(&number) else { continue };
             if !connection.send() {
-                self.close(number, &Fault::Closed, watch);
+                self.close(number, &Fault::Closed);
                 continue;
             }
             if connection.is_deaf && !connection.is_full() {
                 let now = self.fleet.done_until();
-                self.act_on(number, now, None, watch);
+                self.act_on(number, now, None);
             }
-            self.watch_for(number, watch);
+            self.watch_for(number);
         }
     }
 
@@ -331,24 +334,25 @@ impl<'a, E: Engine> Server<'a, E> {
         }
     }
 
-    fn accept(&mut self, now: Instant, watch: &mut dyn Watch) {
+    fn accept(&mut self, now: Instant) {
         loop {
             let stream = match self.listener.accept() {
                 Ok(stream) => stream,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) => return watch.tell(&format!("cannot accept a connection: {error}")),
+                Err(error) => return warn!("cannot accept a connection: {error}"),
             };
             self.tally.connections += 1;
             if self.connections.len() >= self.limits.connections {
                 if self.tally.refused == 0 {
                     let most = self.limits.connections;
-                    watch.tell(&format!("more than {most} connections: closed (--connections)"));
+                    warn!("more than {most} connections: closed (--connections)");
                 }
                 self.tally.refused += 1;
                 continue;
             }
             let number = self.next;
             self.next += 1;
+            debug!("connection {number} begins");
             let data = epoll::EventData::new_u64(number);
             if epoll::add(&self.epoll, &stream, data, epoll::EventFlags::IN).is_err() {
                 continue;
@@ -369,40 +373,28 @@ impl<'a, E: Engine> Server<'a, E> {
         }
     }
 
-    fn hear(
-        &mut self,
-        number: u64,
-        flags: epoll::EventFlags,
-        now: Instant,
-        scratch: &mut [u8],
-        watch: &mut dyn Watch,
-    ) {
+    fn hear(&mut self, number: u64, flags: epoll::EventFlags, now: Instant, scratch: &mut [u8]) {
         if flags.intersects(epoll::EventFlags::OUT) {
             self.ready.push(number);
         }
         if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
         {
-            self.act_on(number, now, Some(scratch), watch);
+            self.act_on(number, now, Some(scratch));
         }
     }
 
     /// A connection has work that its socket does not tell of.
-    fn hear_bell(&mut self, number: u64, now: Instant, watch: &mut dyn Watch) {
+    fn hear_bell(&mut self, number: u64, now: Instant) {
         if let Some(connection) = self.connections.get_mut(&number) {
             connection.hear_bell();
-            self.act_on(number, now, None, watch);
+            self.act_on(number, now, None);
         }
     }
 
     /// Reads what came, if there is a place to read to, and acts on it.
-    fn act_on(
-        &mut self,
-        number: u64,
-        now: Instant,
-        scratch: Option<&mut [u8]>,
-        watch: &mut dyn Watch,
-    ) {
+    fn act_on(&mut self, number: u64, now: Instant, scratch: Option<&mut [u8]>) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
+        let _within = debug_span!("connection", number).entered();
         let mut desk = AtNow { fleet: &mut self.fleet, now, owner: number };
         let mut desk = CountingDesk { desk: &mut desk, submitted: 0, bytes: 0 };
         let acted = match scratch {
@@ -418,12 +410,12 @@ impl<'a, E: Engine> Server<'a, E> {
         if let Err(fault) = acted {
             // Answers that are due still go, as far as the socket takes them.
             connection.send();
-            self.close(number, &fault, watch);
+            self.close(number, &fault);
         }
     }
 
     /// Watches a socket for what matters now.
-    fn watch_for(&mut self, number: u64, watch: &mut dyn Watch) {
+    fn watch_for(&mut self, number: u64) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let wanted = (connection.has_unsent(), connection.is_deaf);
         if wanted == (connection.awaits_room, connection.was_deaf) {
@@ -435,22 +427,25 @@ impl<'a, E: Engine> Server<'a, E> {
         flags.set(epoll::EventFlags::IN, !wanted.1);
         let data = epoll::EventData::new_u64(number);
         if epoll::modify(&self.epoll, &connection.stream, data, flags).is_err() {
-            self.close(number, &Fault::Closed, watch);
+            self.close(number, &Fault::Closed);
         }
     }
 
-    fn close(&mut self, number: u64, fault: &Fault, watch: &mut dyn Watch) {
+    fn close(&mut self, number: u64, fault: &Fault) {
         let Some(mut connection) = self.connections.remove(&number) else { return };
         connection.end();
         let _ = epoll::delete(&self.epoll, &connection.stream);
-        if let Fault::Protocol(why) = fault {
-            self.tally.faults += 1;
-            watch.tell(&format!("connection {number} is closed: {why}"));
+        match fault {
+            Fault::Closed => debug!("connection {number} ends"),
+            Fault::Protocol(why) => {
+                self.tally.faults += 1;
+                warn!("connection {number} is closed: {why}");
+            }
         }
     }
 
     /// Lets the connections act on time that passed, or on what the drive's controller answered.
-    fn tick(&mut self, watch: &mut dyn Watch) {
+    fn tick(&mut self) {
         let now = self.fleet.done_until();
         let mut desk = AtNow { fleet: &mut self.fleet, now, owner: LISTENER };
         self.front.look(&mut desk);
@@ -463,21 +458,21 @@ impl<'a, E: Engine> Server<'a, E> {
                 self.ready.push(*number);
             }
         }
-        faults.into_iter().for_each(|(number, fault)| self.close(number, &fault, watch));
+        faults.into_iter().for_each(|(number, fault)| self.close(number, &fault));
     }
 
     /// Closes clients that do not come to the point.
-    fn close_slow(&mut self, watch: &mut dyn Watch) {
+    fn close_slow(&mut self) {
         let seconds = self.limits.negotiation_s;
         let slow = self.connections.iter().filter(|(_, connection)| connection.is_slow(seconds));
         let slow: Vec<u64> = slow.map(|(number, _)| *number).collect();
         let fault = Fault::Protocol(format!("no negotiation within {seconds} s"));
-        slow.into_iter().for_each(|number| self.close(number, &fault, watch));
+        slow.into_iter().for_each(|number| self.close(number, &fault));
         if self.room.is_full() {
             let unread = self.connections.iter().filter(|(_, other)| other.is_unread(seconds));
             let unread: Vec<u64> = unread.map(|(number, _)| *number).collect();
             let fault = Fault::Protocol(format!("answers were not read for {seconds} s"));
-            unread.into_iter().for_each(|number| self.close(number, &fault, watch));
+            unread.into_iter().for_each(|number| self.close(number, &fault));
         }
         // Others may have let go of memory that they wait for.
         let deaf = self.connections.iter().filter(|(_, connection)| connection.is_deaf);

@@ -1,6 +1,7 @@
 //! The watch over a server, and the bounds that it is given.
 
 use crate::control::{Asked, Change};
+use crate::store::Head;
 use manx_core::host::Records;
 use serde_json::Value;
 use std::time;
@@ -32,12 +33,10 @@ impl Default for Limits {
     }
 }
 
-/// The watch over a server: it hears what happens, and says when the server is to end.
+/// The watch over a server: it says when the server is to end, and what it is to do besides.
 pub trait Watch {
     /// The server is to end.
     fn stops(&self) -> bool;
-    /// Something to tell, in a line.
-    fn tell(&mut self, line: &str);
     /// Records of commands, where they are kept.
     fn records(&mut self, records: &Records) -> Result<(), String>;
     /// True where orders may come.
@@ -54,6 +53,13 @@ pub trait Watch {
     }
     /// The changes are not in force after all.
     fn refused(&mut self) {}
+    /// The head of a store with the drive as it is now.
+    ///
+    /// # Errors
+    /// No store can hold it, in words.
+    fn head(&self) -> Result<Head, String> {
+        Err("nothing is known of the drive".to_string())
+    }
     /// Settings that may change, as they are.
     fn settings(&self) -> Value {
         Value::Null

@@ -18,6 +18,21 @@ pub enum Protocol {
     VhostUser,
 }
 
+/// Levels of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogLevel {
+    /// Faults, and a store that takes no more
+    Error,
+    /// Also clients that break the protocol, and answers that are late
+    Warn,
+    /// Also orders, and a store's new base
+    Info,
+    /// Also connections and their negotiation
+    Debug,
+    /// Also every request with its instants
+    Trace,
+}
+
 /// Clients that are served with `--tls-certificates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum TlsMode {
@@ -50,7 +65,7 @@ pub struct ServeArgs {
     /// Listen on this address of TCP; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "socket")]
     pub listen: Option<SocketAddr>,
-    /// Listen on an address that other machines reach: without --tls-verify-peer anybody is served
+    /// Listen on an address that other machines reach: without --tls-verify-peer all are served
     #[arg(long)]
     pub remote: bool,
     /// The protocol of the clients: nvme-tcp needs --listen, vhost-user --socket
@@ -112,6 +127,9 @@ pub struct ServeArgs {
     /// Write every command with its latency into FILE as Parquet, for `manx compare --trace FILE`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Lines on stderr as it serves: of this level and above
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    pub log: LogLevel,
     /// At the end one JSON document on stdout; everything else goes to stderr
     #[arg(long)]
     pub json: bool,
@@ -149,6 +167,12 @@ pub enum CtlOrder {
         #[arg(value_name = "KEY=VALUE", required = true)]
         sets: Vec<String>,
     },
+    /// Write the drive with its data into a new store, from which `manx serve --store` goes on
+    Snapshot {
+        /// The folder: empty or new
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// End the server as Ctrl-C does
     Stop,
 }
@@ -165,7 +189,7 @@ pub enum StoreCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Read a store to its end and look at every checksum
+    /// Read a store to its end, look at every checksum and replay its log, without writing
     Check {
         /// The folder
         #[arg(value_name = "DIR")]

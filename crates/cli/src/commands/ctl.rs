@@ -14,6 +14,12 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
         CtlOrder::Pause => Order::Pause,
         CtlOrder::Resume => Order::Resume,
         CtlOrder::Set { sets } => Order::Set(sets.clone()),
+        CtlOrder::Snapshot { folder } => {
+            // The server may stand in another folder.
+            let whole = std::path::absolute(folder);
+            let why = |error| ConfigError::new(format!("{}: {error}", folder.display()));
+            Order::Snapshot(whole.map_err(why)?)
+        }
         CtlOrder::Stop => Order::Stop,
     };
     let state = socket::give(&args.socket, &order);

@@ -82,6 +82,11 @@ impl Knobs {
         }
     }
 
+    /// The scenario as it is now.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
     /// Keys with their values as texts.
     pub fn told(&self) -> Value {
         let (device, gc) = (&self.scenario.device, &self.scenario.gc);

@@ -1,5 +1,6 @@
 //! `manx serve`: the model of a scenario as a block device, until Ctrl-C.
 
+mod log;
 mod tls;
 mod told;
 mod watch;
@@ -38,6 +39,7 @@ const MEMBERS: usize = 31;
 
 /// Serves.
 pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
+    log::begin(args.log);
     let (request, scenario) = scenario(args)?;
     let sink = args.record.as_deref().map(|file| {
         let checked = requests_file::check(file).and_then(|()| requests_file::make(file, false));
@@ -112,20 +114,14 @@ fn scenario(args: &ServeArgs) -> Result<(Request, Scenario), Failure> {
         let why = format!("--set {set}: a server has no use for it: allowed are keys of the drive");
         return Err(ConfigError::new(why).into());
     }
-    let device = args
-        .device
-        .as_deref()
-        .map(|device| Override::new("device.name", quoted(device), format!("--device {device}")));
-    let mut overrides: Vec<Override> = device.into_iter().collect();
-    if let Some(folder) = &args.store {
-        let by = format!("--store {}", folder.display());
-        overrides.push(Override::new("recovery.keep", "true", by));
-    }
-    overrides.extend(args.keys.overrides()?);
-    let request = Request::read(&args.scenario, overrides)?;
-    let scenario = match &args.policy {
-        Some(policy) => request.under(policy)?,
-        None => request.plain()?,
+    let (request, scenario) = match (&args.store, &args.control) {
+        (Some(folder), _) => read(args, Some(format!("--store {}", folder.display())))?,
+        // For a snapshot, where a store can hold it; it changes no instant.
+        (None, Some(_)) => match read(args, Some("--control".to_string())) {
+            Ok((request, scenario)) if store::storable(&scenario).is_ok() => (request, scenario),
+            _ => read(args, None)?,
+        },
+        (None, None) => read(args, None)?,
     };
     let at = |key: &str| ConfigError::new(format!("{key}: a drive that is served has none"));
     check_members(args, &scenario)?;
@@ -143,6 +139,24 @@ fn scenario(args: &ServeArgs) -> Result<(Request, Scenario), Failure> {
         say_line("measure.attribution is not used: what is served has no attribution");
     }
     check_beside(args)?;
+    Ok((request, scenario))
+}
+
+/// The scenario with the options' settings; what a recovery needs is kept where that is `kept_by`
+/// something.
+fn read(args: &ServeArgs, kept_by: Option<String>) -> Result<(Request, Scenario), Failure> {
+    let device = args
+        .device
+        .as_deref()
+        .map(|device| Override::new("device.name", quoted(device), format!("--device {device}")));
+    let mut overrides: Vec<Override> = device.into_iter().collect();
+    overrides.extend(kept_by.map(|by| Override::new("recovery.keep", "true", by)));
+    overrides.extend(args.keys.overrides()?);
+    let request = Request::read(&args.scenario, overrides)?;
+    let scenario = match &args.policy {
+        Some(policy) => request.under(policy)?,
+        None => request.plain()?,
+    };
     Ok((request, scenario))
 }
 
@@ -211,7 +225,7 @@ fn address(args: &ServeArgs) -> Result<Address, ConfigError> {
         (None, Some(address)) if !address.ip().is_loopback() && !args.remote => {
             Err(ConfigError::new(format!(
                 "--listen {address}: other machines reach it{}: add --remote if that is meant",
-                if args.tls_verify_peer { "" } else { ", and anybody there is served" }
+                if args.tls_verify_peer { "" } else { " without showing a certificate" }
             )))
         }
         (None, Some(address)) => Ok(Address::Tcp(address)),

@@ -8,7 +8,7 @@ use manx_core::drive::Drive;
 use manx_core::ftl::FtlKind;
 use manx_lab::cache::Cache;
 use manx_lab::json::indented;
-use manx_lab::storage::{restored, settings, state};
+use manx_lab::storage::{of_settings, restored, settings, state};
 use manx_serve::{Engine, Head, Inspected, Lost, Machine, Store, StoreError, Woken, inspect};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -22,18 +22,38 @@ pub fn run(command: &StoreCommand) -> Result<(), Failure> {
         }
         StoreCommand::Check { folder } => {
             let found = inspect(folder).map_err(refused)?;
-            print(&format!("{}every checksum is right\n", words(&found)))
+            let lost = rehearsed(folder, &found.head)?;
+            let replayed = match &lost {
+                None => "nothing is lost".to_string(),
+                Some(lost) => replayed(lost),
+            };
+            print(&format!(
+                "{}every checksum is right; the next start: {replayed}\n",
+                words(&found)
+            ))
         }
     }
+}
+
+/// The next start of the store, of which nothing is written.
+fn rehearsed(folder: &Path, head: &Head) -> Result<Option<Lost>, Failure> {
+    let wrong = |why: String| -> Failure {
+        let path = folder.join("store.json");
+        ConfigError::new(format!("{}: {why}", path.display())).into()
+    };
+    let scenario = of_settings(&head.scenario, &head.settings).map_err(wrong)?;
+    let own = self::head(&scenario);
+    let store = Store::open(folder, &own).map_err(refused)?;
+    store.rehearse(|map| restored(&scenario, map), &scenario.drive).map_err(refused)
 }
 
 fn refused(error: StoreError) -> Failure {
     ConfigError::new(error.to_string()).into()
 }
 
-/// Whether a store can hold the scenario's drive.
-pub fn check(args: &ServeArgs, scenario: &Scenario) -> Result<(), Failure> {
-    let why = if scenario.array.is_on() {
+/// Whether a store can hold the scenario's drive, or why not.
+pub fn storable(scenario: &Scenario) -> Result<(), &'static str> {
+    Err(if scenario.array.is_on() {
         "array.members: a store holds one drive"
     } else if scenario.ftl.kind != FtlKind::Page {
         "ftl.kind: a store holds drives with a page map"
@@ -41,13 +61,27 @@ pub fn check(args: &ServeArgs, scenario: &Scenario) -> Result<(), Failure> {
         "faults: a store does not keep which blocks went bad"
     } else if !scenario.recovery.keep {
         "recovery.keep: false, and a start after a kill is a recovery: true"
-    } else if args.protocol == Protocol::NvmeTcp {
-        "--protocol nvme-tcp: what hosts set in the controller is in no store: --protocol nbd"
     } else {
         return Ok(());
-    };
+    })
+}
+
+/// Whether a store can hold the drive that is served.
+pub fn check(args: &ServeArgs, scenario: &Scenario) -> Result<(), Failure> {
+    let nvme =
+        "--protocol nvme-tcp: what hosts set in the controller is in no store: --protocol nbd";
+    let is_nvme = args.protocol == Protocol::NvmeTcp;
+    let kept = storable(scenario).and(if is_nvme { Err(nvme) } else { Ok(()) });
+    let Err(why) = kept else { return Ok(()) };
     let folder = args.store.as_deref().unwrap_or(Path::new("")).display();
     Err(ConfigError::new(format!("--store {folder}: {why}")).into())
+}
+
+/// The head of a store of the scenario's drive.
+pub fn head(scenario: &Scenario) -> Head {
+    let page = scenario.device.geometry.map_unit.get();
+    let bytes = scenario.capacity().user.get() / page * page;
+    Head::new(&scenario.name, bytes, page as u32, settings(scenario))
 }
 
 /// The drive of the folder, or a new one that lies there from now on; `None` when `progress`
@@ -59,9 +93,7 @@ pub fn machine(
     cache: Option<&Cache>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<Machine<Drive>>, Failure> {
-    let page = scenario.device.geometry.map_unit.get();
-    let bytes = scenario.capacity().user.get() / page * page;
-    let head = Head::new(&scenario.name, bytes, page as u32, settings(scenario));
+    let head = head(scenario);
     let store = if Store::is_in(folder) {
         let store = Store::open(folder, &head).map_err(refused)?;
         let woken = store.wake(|map| restored(scenario, map), &scenario.drive).map_err(refused)?;
@@ -82,18 +114,23 @@ pub fn machine(
 }
 
 /// A power loss, in words.
-fn tell(lost: &Lost) {
-    let Lost { commands, under_way, report, broken } = lost;
-    say_line(&format!(
-        "the store was not closed: its log of {commands} commands was replayed, {under_way} were \
-         under way when the power failed; the drive recovered in {:.1} ms of its own time, {} \
-         pages and {} deallocations were lost that no flush had asked for, {} pages were saved by \
-         its capacitor",
+fn replayed(lost: &Lost) -> String {
+    let Lost { commands, under_way, report, .. } = lost;
+    format!(
+        "its log of {commands} commands was replayed, {under_way} were under way when the power \
+         failed; the drive recovered in {:.1} ms of its own time, {} pages and {} deallocations \
+         were lost that no flush had asked for, {} pages were saved by its capacitor",
         report.recovery_us as f64 / 1e3,
         report.pages_lost,
         report.trims_lost,
         report.pages_saved,
-    ));
+    )
+}
+
+/// A power loss, and promises that it broke.
+fn tell(lost: &Lost) {
+    say_line(&format!("the store was not closed: {}", replayed(lost)));
+    let broken = &lost.broken;
     broken.iter().for_each(|page| say_line(&format!("a fault of Manx: {page}")));
 }
 

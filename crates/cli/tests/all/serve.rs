@@ -252,6 +252,7 @@ fn wrong_options_are_told() {
         (&["--socket", "/tmp/x", "--listen", "127.0.0.1:0"], "--listen"),
         (&["--socket", "/tmp/x", "--connections", "0"], "--connections"),
         (&["--socket", "/tmp/x", "--late", "soon"], "--late"),
+        (&["--socket", "/tmp/x", "--log", "loud"], "error, warn, info, debug, trace"),
         (&["--socket", "/tmp/x", "--for", "-1s"], "--for"),
         (&["--socket", "/tmp/x", "--record", "x.csv"], ".parquet"),
         (&["--socket", "/tmp/x", "--policy", "nothing"], "nothing"),
@@ -278,6 +279,36 @@ fn wrong_options_are_told() {
     let path = served.socket.to_str().unwrap();
     assert_refused(&["serve", "quick", "--socket", path], &["another server listens there"]);
     drop(served.client());
+}
+
+#[test]
+fn the_log_tells_as_much_as_its_level() {
+    for (level, told, silent) in [
+        ("error", &[][..], &["is closed", "DEBUG"][..]),
+        ("warn", &["is closed"], &["DEBUG", "WARN"]),
+        ("debug", &["DEBUG connection 1 begins", "WARN"], &["TRACE"]),
+        ("trace", &["TRACE", "kind: Read"], &[]),
+    ] {
+        let socket = std::env::temp_dir().join(format!("manx-{}-log", std::process::id()));
+        let path = socket.to_str().unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_manx"))
+            .args(["serve", "quick", "--no-cache", "--for", "1s", "--socket", path, "--log", level])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let connect = || UnixStream::connect(&socket).ok();
+        let wait = || std::thread::sleep(std::time::Duration::from_millis(5));
+        let stream = (0..2000).find_map(|_| connect().or_else(|| (wait(), None).1)).unwrap();
+        assert_eq!(Client::new(stream, "").ask(0, 0, 4096, &[]).0, 0);
+        let mut rude = connect().unwrap();
+        rude.read_exact(&mut [0; 18]).unwrap();
+        rude.write_all(&[b'x'; 64]).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(told.iter().all(|piece| said.contains(piece)), "{level}: {said}");
+        assert!(!silent.iter().any(|piece| said.contains(piece)), "{level}: {said}");
+    }
 }
 
 /// Runs a client's program; `None`, and SKIPPED is said, where it is not installed.

@@ -122,6 +122,37 @@ fn orders_change_a_drive_at_work_and_what_may_not_be_is_refused() {
     served.end();
 }
 
+#[test]
+fn a_snapshot_is_a_store_from_which_a_server_goes_on() {
+    let (control, folder) = (beside("snap-ctl"), beside("snap"));
+    let (control, store) = (control.to_str().unwrap(), folder.to_str().unwrap());
+    let with = ["--policy", "base", "--control", control];
+    let served = Served::start("snapped", &[&with[..], &["--log", "debug"]].concat());
+    let mut client = served.client();
+    assert_eq!(client.ask(1, 8192, 4096, &[5; 4096]).0, 0);
+    stdout(&manx(&["ctl", control, "set", "device.timing.read=50us"]));
+    stdout(&manx(&["ctl", control, "snapshot", store]));
+    assert_refused(&["ctl", control, "snapshot", store], &[store, "an empty or a new one"]);
+    assert_refused(&["ctl", control, "snapshot", "/proc/nothing"], &["/proc/nothing"]);
+    assert_eq!(client.ask(1, 8192, 4096, &[6; 4096]).0, 0);
+    assert_eq!(client.ask(0, 8192, 4096, &[]).1, [6; 4096], "it goes on");
+    drop(client);
+    served.end();
+    let checked = stdout(&manx(&["store", "check", store]));
+    assert!(checked.contains("the next start: nothing is lost"), "{checked}");
+    // The settings are those of the moment.
+    let stored = ["serve", "quick", "--policy", "base", "--store", store, "--socket", "/tmp/x"];
+    assert_refused(&stored, &["device.timing.read", "50us"]);
+    let now = ["--policy", "base", "--store", store, "--set", "device.timing.read=[\"50us\"]"];
+    let served = Served::start("from-snapshot", &now);
+    assert_eq!(served.client().ask(0, 8192, 4096, &[]).1, [5; 4096]);
+    served.end();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let served = Served::start("array", &[&with[..], &["--set", "array.members=4"]].concat());
+    assert_refused(&["ctl", control, "snapshot", store], &["array.members"]);
+    served.end();
+}
+
 /// A request to the page, and the answer as it came.
 fn fetch(address: SocketAddr, head: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();

@@ -13,13 +13,15 @@ pub(crate) use state::{Seen, told};
 use manx_core::flash::Device;
 use manx_core::ftl::GcSpec;
 use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 /// Orders that may wait.
 const WAITING: usize = 64;
-/// How long the server may take to obey.
+/// How long the server may take to obey, and to write a snapshot.
 const PATIENCE: Duration = Duration::from_secs(10);
+const WRITING: Duration = Duration::from_secs(600);
 
 /// An order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +34,17 @@ pub enum Order {
     Resume,
     /// Settings change: `key=value`.
     Set(Vec<String>),
+    /// The drive as it is, into a folder: a store.
+    Snapshot(PathBuf),
     /// The server ends.
     Stop,
+}
+
+impl Order {
+    /// How long who gives it waits.
+    pub(crate) fn patience(&self) -> Duration {
+        if matches!(self, Order::Snapshot(_)) { WRITING } else { PATIENCE }
+    }
 }
 
 /// The state after an order, or why it was not obeyed.
@@ -71,9 +82,10 @@ impl Orders {
     /// It was refused, or the server does not answer.
     pub fn give(&self, order: Order) -> Answer {
         let (reply, answer) = channel();
+        let patience = order.patience();
         let asked = Asked { order, reply };
         self.0.try_send(asked).map_err(|_| "the server has ended, or is busy".to_string())?;
-        answer.recv_timeout(PATIENCE).map_err(|_| "the server does not answer".to_string())?
+        answer.recv_timeout(patience).map_err(|_| "the server does not answer".to_string())?
     }
 }
 

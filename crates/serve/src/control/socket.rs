@@ -1,14 +1,15 @@
 //! The control socket: a line of JSON each way.
 //!
 //! `{"order": "state"}`, `"pause"`, `"resume"`, `"stop"`, or `{"order": "set", "sets":
-//! ["gc.soft=0.1"]}`; the answer is `{"ok": STATE}` or `{"error": WHY}`.
+//! ["gc.soft=0.1"]}`, or `"snapshot"` with a `"folder"`; the answer is
+//! `{"ok": STATE}` or `{"error": WHY}`.
 
 use super::{Answer, Order, Orders};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Bytes of an order at most.
@@ -25,6 +26,7 @@ enum Line {
     Resume,
     Stop,
     Set { sets: Vec<String> },
+    Snapshot { folder: PathBuf },
 }
 
 impl From<Line> for Order {
@@ -35,6 +37,7 @@ impl From<Line> for Order {
             Line::Resume => Order::Resume,
             Line::Stop => Order::Stop,
             Line::Set { sets } => Order::Set(sets),
+            Line::Snapshot { folder } => Order::Snapshot(folder),
         }
     }
 }
@@ -47,6 +50,7 @@ impl From<&Order> for Line {
             Order::Resume => Line::Resume,
             Order::Stop => Line::Stop,
             Order::Set(sets) => Line::Set { sets: sets.clone() },
+            Order::Snapshot(folder) => Line::Snapshot { folder: folder.clone() },
         }
     }
 }
@@ -97,7 +101,7 @@ pub fn give(path: &Path, order: &Order) -> Answer {
         _ => error.to_string(),
     })?;
     let asked = |mut stream: &UnixStream| {
-        stream.set_read_timeout(Some(3 * PATIENCE))?;
+        stream.set_read_timeout(Some(order.patience() + PATIENCE))?;
         let line = serde_json::to_string(&Line::from(order)).expect("an order is plain data");
         writeln!(stream, "{line}")?;
         let mut answer = String::new();

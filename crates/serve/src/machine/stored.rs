@@ -4,11 +4,12 @@ use super::{Builder, Machine};
 use crate::content::{self, Content};
 use crate::desk::Served;
 use crate::front::{Ask, Kind};
-use crate::store::Store;
+use crate::store::{Head, Store};
 use manx_core::drive::{DriveSpec, Status, Storage};
 use manx_core::host::Oracle;
 use manx_core::units::Instant;
 use std::io;
+use std::path::Path;
 
 impl<S: Storage> Machine<S> {
     /// A machine without bytes, which notes the promises of its drive: for a replay.
@@ -69,12 +70,26 @@ impl<S: Storage> Machine<S> {
         S: Served,
     {
         let Some(mut store) = self.store.take() else { return Ok(()) };
-        let settled = match self.storage.rest(now) {
+        let settled = match self.storage.rest(now, 0) {
             Some(rest) => store.stop(now, &rest, &self.content),
             None => Err("a store keeps one drive".to_string()),
         };
         self.store = Some(store);
         settled
+    }
+
+    /// Writes the drive into a new store, as a clean stop would leave it when what is under way at
+    /// `now` is done; it goes on as if nothing had been.
+    ///
+    /// # Errors
+    /// The drive keeps too little, or the folder cannot be written, in words.
+    pub fn snapshot(&self, now: Instant, folder: &Path, head: Head) -> Result<(), String>
+    where
+        S: Served,
+    {
+        let rest = self.storage.rest(now, self.parts.len());
+        let rest = rest.ok_or("a store holds a drive with recovery.keep = true, and no array")?;
+        Store::create_with(folder, head, &rest, &self.content).map(drop)
     }
 
     /// As [`Machine::settle`], and goes on with the drive of the new base.

@@ -7,6 +7,7 @@ use super::wire::{
 use super::{MAX_PAYLOAD, Nbd, Phase, Privacy};
 use crate::front::{Desk, Export, Fault};
 use manx_core::units::SECTOR;
+use tracing::debug;
 
 /// Longest option that is read; names have at most 4096 bytes.
 const LONGEST: u32 = 64 << 10;
@@ -153,6 +154,9 @@ impl Nbd {
     fn choose(&mut self, drive: u32) {
         self.allocation &= drive == self.drive;
         self.drive = drive;
+        let (export, is_encrypted) =
+            (&self.exports.all[drive as usize].name, self.privacy == Privacy::Encrypted);
+        debug!(export, self.structured, self.allocation, is_encrypted, "the transmission begins");
     }
 
     fn go(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>, desk: &dyn Desk) {

@@ -7,6 +7,7 @@ use super::shared::QUEUES;
 use crate::front::Desk;
 use manx_core::nvme::admin::opcode;
 use manx_core::nvme::{Sqe, StatusField, identify};
+use tracing::debug;
 
 /// Keep Alive.
 const KEEP_ALIVE: u8 = 0x18;
@@ -36,6 +37,8 @@ impl Queue {
         desk: &mut dyn Desk,
     ) {
         debug_assert_eq!(self.phase, Phase::Admin);
+        let (opcode, nsid) = (sqe.opcode, sqe.nsid.get());
+        debug!(opcode, nsid, cdw10 = sqe.cdw10.get(), cdw11 = sqe.cdw11.get(), "admin command");
         let (is_enabled, is_discovery) = {
             let shared = self.shared.borrow();
             let controller = shared.controllers.get(&self.controller);

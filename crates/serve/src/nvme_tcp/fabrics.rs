@@ -7,6 +7,7 @@ use super::{DISCOVERY, identify};
 use manx_core::nvme::{Sqe, StatusField};
 use std::collections::BTreeSet;
 use std::time;
+use tracing::debug;
 use zerocopy::IntoBytes;
 
 /// The opcode of all of them; their type lies where others have the namespace.
@@ -96,6 +97,7 @@ impl Queue {
         (self.controller, self.id, self.entries) = (controller, queue, u32::from(size) + 1);
         self.phase = if queue == 0 { Phase::Admin } else { Phase::Io };
         self.has_no_flow = bytes[46] & NO_FLOW != 0;
+        debug!(controller, queue, entries = self.entries, "connected");
         Ok(controller.into())
     }
 
@@ -126,6 +128,7 @@ impl Queue {
             answered: Vec::new(),
         };
         let admitted = shared.admit(controller).ok_or((CONTROLLER_BUSY, 0))?;
+        debug!(controller = admitted, host = %String::from_utf8_lossy(host_name), is_discovery);
         drop(shared);
         self.set_keep_alive(timeout_ms);
         Ok(admitted)

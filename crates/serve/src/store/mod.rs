@@ -67,6 +67,42 @@ impl Store {
     /// # Errors
     /// The folder holds something else, or cannot be written.
     pub fn create(folder: &Path, head: Head, map: &[u8]) -> Result<Self, StoreError> {
+        let base = Base::new(head.pages(), map.to_vec());
+        Self::make(folder, head, base, |_, _| Ok(()))
+    }
+
+    /// A new store with a drive at rest, and its bytes.
+    pub(crate) fn create_with(
+        folder: &Path,
+        head: Head,
+        rest: &Rest,
+        content: &Content,
+    ) -> Result<Self, String> {
+        must_hold(rest, content)?;
+        let page_bytes = head.page_bytes as usize;
+        let base = Base::new(head.pages(), rest.map.snapshot());
+        Self::make(folder, head, base, |base, data| {
+            let mut bytes = Vec::with_capacity(page_bytes);
+            for (page, version) in (0..).zip(&rest.versions) {
+                if *version == 0 || content.newest(page) == Newest::Zeros {
+                    continue;
+                }
+                bytes.clear();
+                content.read(page, *version, 0, page_bytes, &mut bytes)?;
+                data.write_all_at(&bytes, u64::from(page) * page_bytes as u64)?;
+                base.set(page);
+            }
+            Ok(())
+        })
+        .map_err(|error| error.to_string())
+    }
+
+    fn make(
+        folder: &Path,
+        head: Head,
+        mut base: Base,
+        fill: impl FnOnce(&mut Base, &File) -> io::Result<()>,
+    ) -> Result<Self, StoreError> {
         fs::create_dir_all(folder).map_err(StoreError::at(folder))?;
         for entry in fs::read_dir(folder).map_err(StoreError::at(folder))? {
             let name = entry.map_err(StoreError::at(folder))?.file_name();
@@ -78,8 +114,8 @@ impl Store {
         let lock = lock(folder)?;
         let path = folder.join("data");
         let data = open(&path)?;
-        data.set_len(0).and_then(|()| data.set_len(head.bytes)).map_err(StoreError::at(&path))?;
-        let base = Base::new(head.pages(), map.to_vec());
+        let sized = data.set_len(0).and_then(|()| data.set_len(head.bytes));
+        sized.and_then(|()| fill(&mut base, &data)).map_err(StoreError::at(&path))?;
         base.write(&base_path(folder, 0))?;
         let log = Log::create(&log_path(folder, 0))?;
         head.write(folder)?;
@@ -193,12 +229,7 @@ impl Store {
         }
         let stopped = self.log.put(&Record::Stop { now }).and_then(|()| self.log.send());
         stopped.map_err(|error| format!("{}: {error}", self.folder.display()))?;
-        let is_newest = |(page, version): (u32, &u32)| {
-            *version == content.version(page) || content.newest(page) == Newest::Zeros
-        };
-        if !(0..).zip(&rest.versions).all(is_newest) {
-            return Err("a fault of Manx: a drive that shut down does not hold what it took".into());
-        }
+        must_hold(rest, content)?;
         self.next(rest, content).map_err(|error| error.to_string())
     }
 
@@ -242,6 +273,17 @@ impl Store {
         let _ = fs::remove_file(base_path(&self.folder, old));
         let _ = fs::remove_file(log_path(&self.folder, old));
         Ok(())
+    }
+}
+
+/// A drive that shut down holds the newest bytes of each page.
+fn must_hold(rest: &Rest, content: &Content) -> Result<(), String> {
+    let is_newest = |(page, version): (u32, &u32)| {
+        *version == content.version(page) || content.newest(page) == Newest::Zeros
+    };
+    match (0..).zip(&rest.versions).all(is_newest) {
+        true => Ok(()),
+        false => Err("a fault of Manx: a drive that shut down does not hold what it took".into()),
     }
 }
 

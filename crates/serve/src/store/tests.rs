@@ -279,6 +279,53 @@ fn kill_and_come_back(name: &str, sets: &[&str], rounds: u32, seed: u64) {
     }
 }
 
+#[test]
+fn a_snapshot_holds_what_was_asked_before_it_and_the_drive_goes_on() {
+    for (name, sets, is_stored) in [
+        ("snap", &["drive.power_loss_protection=false"][..], false),
+        ("snap-gc", &["gc.mode=\"preemptive\"", "ftl.map.cache=\"16 KiB\""], false),
+        ("snap-of-store", &[], true),
+    ] {
+        let (folder, scenario) = (Folder::new(name), scenario(sets));
+        let store = opened(&folder.0, &scenario).unwrap().store;
+        let drive = build(&scenario, store.map()).unwrap();
+        let page_sectors = drive.page_sectors() as usize;
+        let machine = match is_stored {
+            true => Machine::stored(drive, store, builder(&scenario)).unwrap(),
+            false => Machine::new(drive),
+        };
+        let journal = Journal::new((head(&scenario).bytes / SECTOR) as usize);
+        let (now, rng) = (Instant::START, Rng::stream(11, "snapshot"));
+        let mut client = Client { machine, now, journal, rng, cookie: 0, page_sectors };
+        let expected = |client: &Client| -> Vec<u32> {
+            client.journal.sectors.iter().map(|history| history.last().unwrap().1).collect()
+        };
+        for round in 0..12 {
+            for _ in 0..60 {
+                client.ask();
+                let time = Duration::from_ns(client.rng.below(100_000));
+                client.advance(time);
+            }
+            let under_way = client.machine.under_way();
+            let copy = Folder::new(&format!("{name}-copy"));
+            client.machine.snapshot(client.now, &copy.0, head(&scenario)).unwrap();
+            assert_eq!(client.machine.under_way(), under_way);
+            assert!(client.machine.snapshot(client.now, &copy.0, head(&scenario)).is_err());
+            let Woken { store, lost } = opened(&copy.0, &scenario).unwrap();
+            assert_eq!(lost, None);
+            let drive = build(&scenario, store.map()).unwrap();
+            let machine = Machine::stored(drive, store, builder(&scenario)).unwrap();
+            let (journal, rng) = (Journal::new(0), Rng::stream(1, "copy"));
+            let mut copied = Client { machine, now, journal, rng, cookie: 0, page_sectors };
+            copied.journal.sectors = vec![Vec::new(); client.journal.sectors.len()];
+            assert!(copied.values() == expected(&client), "{name}, round {round}");
+        }
+        client.quiesce();
+        let wanted = expected(&client);
+        assert!(client.values() == wanted, "{name}: the drive itself");
+    }
+}
+
 fn inspect_clean(folder: &Path, machine: Machine<Drive>) -> bool {
     drop(machine);
     inspect(folder).unwrap().is_clean

@@ -42,6 +42,24 @@ enum End {
     Stop,
 }
 
+/// A drive at the last instant of a log.
+struct Replayed {
+    machine: Machine<Drive>,
+    end: End,
+    last: Instant,
+    commands: u64,
+}
+
+impl Replayed {
+    /// The drive at rest after the end, and what it lost by it.
+    fn ended(self) -> (Rest, Option<Lost>) {
+        match self.end {
+            End::Stop => (stop(self.machine, self.last), None),
+            End::Open | End::Cut => cut(self.machine, self.last, self.commands),
+        }
+    }
+}
+
 impl Store {
     /// Brings the store to rest. `drive` makes its drive from a map; `spec` are the drive's
     /// settings.
@@ -55,10 +73,48 @@ impl Store {
         spec: &DriveSpec,
     ) -> Result<Woken, StoreError> {
         let path = super::log_path(&self.folder, self.head.generation);
-        let base_path = super::base_path(&self.folder, self.head.generation);
-        let drive = drive(&self.base.map).map_err(|why| StoreError::damaged(&base_path, why))?;
+        let drive = self.drive(drive)?;
         let content = self.content(&drive).map_err(StoreError::at(&self.folder.join("data")))?;
-        let mut machine = Machine::bare(drive, spec);
+        let replayed = self.replay(Machine::bare(drive, spec))?;
+        self.log.go_on()?;
+        if self.log.is_empty() {
+            return Ok(Woken { store: self, lost: None });
+        }
+        if matches!(replayed.end, End::Open) {
+            let cut = Record::Cut { now: replayed.last };
+            let noted = self.log.put(&cut).and_then(|()| self.log.send());
+            noted.map_err(StoreError::at(&path))?;
+        }
+        let (rest, lost) = replayed.ended();
+        let content = self.bytes(content, &rest)?;
+        self.next(&rest, &content)?;
+        Ok(Woken { store: self, lost })
+    }
+
+    /// Does what [`Store::wake`] would do, and writes nothing: what the next start will lose.
+    ///
+    /// # Errors
+    /// The log is damaged, or this program replays it otherwise.
+    pub fn rehearse(
+        mut self,
+        drive: impl FnOnce(&[u8]) -> Result<Drive, String>,
+        spec: &DriveSpec,
+    ) -> Result<Option<Lost>, StoreError> {
+        let drive = self.drive(drive)?;
+        let replayed = self.replay(Machine::bare(drive, spec))?;
+        Ok(if self.log.is_empty() { None } else { replayed.ended().1 })
+    }
+
+    fn drive(
+        &self,
+        drive: impl FnOnce(&[u8]) -> Result<Drive, String>,
+    ) -> Result<Drive, StoreError> {
+        let path = super::base_path(&self.folder, self.head.generation);
+        drive(&self.base.map).map_err(|why| StoreError::damaged(&path, why))
+    }
+
+    /// Brings the drive of the base to where the log ends.
+    fn replay(&mut self, mut machine: Machine<Drive>) -> Result<Replayed, StoreError> {
         let (mut end, mut last, mut commands) = (End::Open, Instant::START, 0u64);
         let size = self.head.bytes;
         self.log.replay(&mut |record| {
@@ -95,22 +151,7 @@ impl Store {
             }
             Ok(())
         })?;
-        if self.log.is_empty() {
-            self.log.go_on()?;
-            return Ok(Woken { store: self, lost: None });
-        }
-        self.log.go_on()?;
-        if matches!(end, End::Open) {
-            let noted = self.log.put(&Record::Cut { now: last }).and_then(|()| self.log.send());
-            noted.map_err(StoreError::at(&path))?;
-        }
-        let (rest, lost) = match end {
-            End::Stop => (stop(machine, last), None),
-            End::Open | End::Cut => cut(machine, last, commands),
-        };
-        let content = self.bytes(content, &rest)?;
-        self.next(&rest, &content)?;
-        Ok(Woken { store: self, lost })
+        Ok(Replayed { machine, end, last, commands })
     }
 
     /// The bytes of the versions that are left: the log once more, each page up to its version.

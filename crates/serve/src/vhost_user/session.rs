@@ -13,6 +13,7 @@ use rustix::event::epoll;
 use rustix::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
+use tracing::debug;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// A chain that was taken from a queue.
@@ -142,6 +143,7 @@ impl Device {
             return Err(format!("request {request} before the end of queue {queue} was answered"));
         }
         self.has_spoken = true;
+        debug!(request, size, files = self.files.len(), "message");
         let files = std::mem::take(&mut self.files);
         let reply = self.act(request, payload, files, desk);
         let reply = reply.map_err(|why| format!("request {request}: {why}"))?;

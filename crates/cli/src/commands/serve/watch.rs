@@ -1,6 +1,7 @@
 //! The watch of a command line over a server, and what stands beside its clients.
 
 use super::super::knobs::Knobs;
+use super::super::store;
 use super::Failure;
 use crate::args::ServeArgs;
 use crate::say::say_line;
@@ -11,7 +12,7 @@ use manx_lab::run::Sink;
 use manx_report::page::{UPLOT_CSS, UPLOT_JS, UPLOT_LICENSE};
 use manx_serve::control::live::{Drawing, Live};
 use manx_serve::control::{Asked, Change, Orders};
-use manx_serve::{Address, Listener, Watch};
+use manx_serve::{Address, Head, Listener, Watch};
 use serde_json::Value;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
@@ -28,10 +29,6 @@ pub struct Terminal {
 impl Watch for Terminal {
     fn stops(&self) -> bool {
         STOP.load(Ordering::Relaxed) || self.ends.is_some_and(|ends| time::Instant::now() >= ends)
-    }
-
-    fn tell(&mut self, line: &str) {
-        say_line(line);
     }
 
     fn records(&mut self, records: &Records) -> Result<(), String> {
@@ -52,6 +49,12 @@ impl Watch for Terminal {
 
     fn refused(&mut self) {
         self.knobs.take_back();
+    }
+
+    fn head(&self) -> Result<Head, String> {
+        let scenario = self.knobs.scenario();
+        store::storable(scenario)?;
+        Ok(store::head(scenario))
     }
 
     fn settings(&self) -> Value {
