@@ -28,7 +28,9 @@ pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
 pub use linux::{CostOf, Cuts, Defect, LinuxArgs};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
-pub use serve::{CtlArgs, CtlOrder, LogLevel, Protocol, ServeArgs, StoreCommand, TlsMode};
+pub use serve::{
+    Compensation, CtlArgs, CtlOrder, LogLevel, Protocol, ServeArgs, StoreCommand, TlsMode,
+};
 pub use sheets::SheetArgs;
 pub use sweep::SweepArgs;
 pub use timeline::TimelineArgs;

@@ -9,12 +9,12 @@
 //! protocols, each a folder ([`nbd`], [`nvme_tcp`], [`vhost_user`]) and a line in [`Transport`],
 //! and `desk` is the model as they see it, `fleet` several drives beside each other, each an
 //! [`Engine`]; `remote` is an array whose drives are elsewhere; [`Store`] is
-//! a folder that outlives the server; `control` hears orders beside the clients, `obey`
-//! carries them out; `listen` has the sockets,
-//! `connection` the bytes that go through one, `tls` their encryption, `pause` the art of waking in
-//! time, and [`Server`] the loop over all of them; [`Tally`] is what it tells at its end, and what
-//! happens meanwhile goes to `tracing`. [`guest`] is another loop around the same machines: a Linux
-//! in exact virtual time.
+//! a folder that outlives the server, and `upkeep` the server's care for it; `control` hears orders
+//! beside the clients, `obey` carries them out; `listen` has the sockets, `connection` the bytes
+//! that go through one, `tls` their encryption, `pause` the art of waking in time, `floor` the time
+//! that the way itself takes, and [`Server`] the loop over all of them; [`Tally`] is what it tells
+//! at its end, and what happens meanwhile goes to `tracing`. [`guest`] is another loop around the
+//! same machines: a Linux in exact virtual time.
 
 mod clock;
 mod connection;
@@ -23,6 +23,7 @@ pub mod control;
 mod desk;
 mod engine;
 mod fleet;
+mod floor;
 mod front;
 pub mod guest;
 mod listen;
@@ -37,6 +38,7 @@ mod server;
 mod store;
 mod tally;
 mod tls;
+mod upkeep;
 pub mod vhost_user;
 mod watch;
 
@@ -44,6 +46,7 @@ pub use clock::{Clock, Speed};
 pub use content::Content;
 pub use desk::Served;
 pub use engine::{Engine, Finished};
+pub use floor::floor;
 pub use front::{Ask, Desk, Done, Export, Fault, Front, Kind, Session, Stretch, Transport};
 pub use listen::{Address, ListenError, Listener};
 pub use machine::{Builder, Crashed, Machine};

@@ -25,7 +25,7 @@ use std::io::{self, ErrorKind};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::time;
-use tracing::{debug, debug_span, error, info, trace, warn};
+use tracing::{debug, debug_span, error, trace, warn};
 
 /// The number under which the listening socket is watched.
 const LISTENER: u64 = 0;
@@ -173,6 +173,7 @@ impl<'a, E: Engine> Server<'a, E> {
         self.hand_on(watch, 0)?;
         settled?;
         self.tally.span = self.clock.now().since(Instant::START);
+        self.tally.compensation = self.limits.compensation;
         self.tally.wall_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(self.tally.clone())
     }
@@ -183,9 +184,7 @@ impl<'a, E: Engine> Server<'a, E> {
         if self.fleet.under_way() > 0 && self.fleet.next_event_at() < now {
             self.commit(now);
         }
-        while let Some(finished) = self.fleet.advance_before(now) {
-            self.give(&finished);
-        }
+        let now = self.advance(now);
         self.hand_on(watch, RECORDS)?;
         if self.fleet.has_news() {
             self.tick();
@@ -195,46 +194,26 @@ impl<'a, E: Engine> Server<'a, E> {
         Ok(now)
     }
 
-    /// Stores keep what leads to the answers that are due.
-    fn commit(&mut self, now: Instant) {
-        if let Some(why) = self.fleet.commit(now) {
-            error!("{why}");
-        }
-    }
-
-    /// Once a second: an idle drive's progress is in the store, too; a log that is long becomes its
-    /// base.
-    fn keep(&mut self) -> Result<(), String> {
-        let until = self.fleet.done_until();
-        if self.fleet.next_event_at() < Instant::NEVER {
-            self.commit(until);
-        }
-        if self.fleet.is_log_full() {
-            let began = time::Instant::now();
-            self.settle(true)?;
-            self.send_ready();
-            let took = began.elapsed().as_secs_f64();
-            info!("the store's log became its base: requests waited {took:.2} s");
-        }
-        Ok(())
-    }
-
-    /// Requests under way end at once, in the model's time, and then logs become bases.
-    fn settle(&mut self, goes_on: bool) -> Result<(), String> {
-        if !self.fleet.has_stores() {
-            return Ok(());
-        }
-        let mut now = self.clock.now().max(self.fleet.done_until());
-        loop {
-            self.commit(now);
+    /// Does what is due before `now`; the instant at which requests come that are read then.
+    ///
+    /// Where the transport's time is taken off, they came so much earlier, but not before what the
+    /// model has done: it is brought no further than to its last event.
+    fn advance(&mut self, now: Instant) -> Instant {
+        let ahead = self.limits.compensation.as_nanos() as u64;
+        if ahead == 0 {
             while let Some(finished) = self.fleet.advance_before(now) {
                 self.give(&finished);
             }
-            if self.fleet.under_way() == 0 {
-                return self.fleet.settle(now, goes_on);
-            }
-            now = self.fleet.next_event_at().max(now) + Duration::from_ns(1);
+            return now;
         }
+        while self.fleet.next_event_at() < now {
+            let limit = self.fleet.next_event_at() + Duration::from_ns(1);
+            while let Some(finished) = self.fleet.advance_before(limit) {
+                self.give(&finished);
+            }
+        }
+        let ahead = Duration::from_ns(self.clock.speed().model_ns(ahead));
+        self.fleet.done_until().max(now - ahead.min(now.since(Instant::START)))
     }
 
     /// Tells the news of the engines.
@@ -244,7 +223,7 @@ impl<'a, E: Engine> Server<'a, E> {
         }
     }
 
-    fn give(&mut self, finished: &Finished) {
+    pub(crate) fn give(&mut self, finished: &Finished) {
         let Finished { done, came, at, .. } = finished;
         let [came_ns, at_ns] = [came, at].map(|instant| instant.as_ns());
         trace!(owner = finished.owner, ?done.ask, ?done.status, came_ns, at_ns);
@@ -294,7 +273,7 @@ impl<'a, E: Engine> Server<'a, E> {
     }
 
     /// Sends what the connections have, and takes up those that waited for it.
-    fn send_ready(&mut self) {
+    pub(crate) fn send_ready(&mut self) {
         self.fleet.send(self.fleet.done_until());
         while let Some(number) = self.ready.pop() {
             let Some(connection) = self.connections.get_mut(&number) else { continue };

@@ -30,6 +30,8 @@ pub struct Tally {
     pub span: Duration,
     /// Wall time since the start, in nanoseconds.
     pub wall_ns: u64,
+    /// Wall time of the transport that was taken off.
+    pub compensation: std::time::Duration,
 }
 
 impl Tally {

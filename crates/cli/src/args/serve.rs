@@ -42,6 +42,15 @@ pub enum TlsMode {
     Require,
 }
 
+/// Time that is taken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compensation {
+    /// As it is measured.
+    Auto,
+    /// So much.
+    Of(Duration),
+}
+
 /// `manx serve`.
 #[derive(Debug, ClapArgs)]
 pub struct ServeArgs {
@@ -124,6 +133,11 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TIME", default_value = "100us", allow_hyphen_values = true,
         value_parser = time)]
     pub spin: Duration,
+    /// Take the transport's time off what clients see: requests came so much earlier, up to 1ms;
+    /// auto measures a round trip at the start
+    #[arg(long, value_name = "TIME|auto", default_value = "0s", value_parser = compensation,
+        allow_hyphen_values = true, conflicts_with = "store")]
+    pub compensate: Compensation,
     /// Write every command with its latency into FILE as Parquet, for `manx compare --trace FILE`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -200,6 +214,14 @@ pub enum StoreCommand {
 fn log(text: &str) -> Result<Bytes, String> {
     let size = text.parse::<Bytes>().map_err(|error| error.to_string())?;
     (size.get() >= 1 << 20).then_some(size).ok_or_else(|| "at least 1MiB".to_string())
+}
+
+fn compensation(text: &str) -> Result<Compensation, String> {
+    if text == "auto" {
+        return Ok(Compensation::Auto);
+    }
+    let of = time(text).ok().filter(|of| *of <= Duration::from_ms(1));
+    of.map(Compensation::Of).ok_or_else(|| "`auto`, or a time from 0s to 1ms".to_string())
 }
 
 fn speed(text: &str) -> Result<Speed, String> {

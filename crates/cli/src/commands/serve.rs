@@ -8,7 +8,7 @@ mod watch;
 use super::knobs::Knobs;
 use super::progress::Bar;
 use super::{Failure, print, requests_file, store};
-use crate::args::{Protocol, ServeArgs};
+use crate::args::{Compensation, Protocol, ServeArgs};
 use crate::say::say_line;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
@@ -26,7 +26,8 @@ use manx_serve::nbd::Exports;
 use manx_serve::nvme_tcp::Subsystem;
 use manx_serve::vhost_user::Block;
 use manx_serve::{
-    Address, ArrayHost, Clock, Engine, Export, Limits, Listener, Machine, Served, Server, Transport,
+    Address, ArrayHost, Clock, Engine, Export, Limits, Listener, Machine, Served, Server,
+    Transport, floor,
 };
 use std::sync::atomic::Ordering;
 use std::time;
@@ -205,6 +206,9 @@ fn check_members(args: &ServeArgs, scenario: &Scenario) -> Result<(), ConfigErro
         () if args.protocol == Protocol::NvmeTcp => {
             refused("a host of members serves NBD or vhost-user".to_string())
         }
+        () if args.compensate != Compensation::Of(Duration::ZERO) => {
+            refused("--compensate: the drives answer in their own time".to_string())
+        }
         () if !array.replace_after.is_zero() => {
             refused("array.replace_after: there is no spare drive on the network".to_string())
         }
@@ -329,6 +333,25 @@ fn checked(args: &ServeArgs, given: Listener) -> Result<Listener, ConfigError> {
     }
 }
 
+/// The transport's time that is taken off, measured where that is asked for.
+fn compensation(args: &ServeArgs, listener: &Listener) -> Result<time::Duration, Failure> {
+    match args.compensate {
+        Compensation::Of(time) => Ok(time::Duration::from_nanos(time.as_ns())),
+        Compensation::Auto if args.protocol == Protocol::VhostUser => Err(ConfigError::new(
+            "--compensate auto: a guest's requests come through its memory: a time is wanted",
+        )
+        .into()),
+        Compensation::Auto => {
+            let floor = floor(listener).map_err(|error| {
+                Failure::Work(format!("--compensate auto: no round trip could be made: {error}"))
+            })?;
+            let shown = floor.as_nanos() as f64 / 1e3;
+            say_line(&format!("a round trip takes {shown:.1} us here: it is taken off"));
+            Ok(floor.min(time::Duration::from_millis(1)))
+        }
+    }
+}
+
 /// How a client connects.
 fn place(args: &ServeArgs, listener: &Listener) -> String {
     match (args.protocol, listener.tcp()) {
@@ -357,6 +380,7 @@ fn serve<E: Engine>(
         connections: args.connections as usize,
         spin: of(args.spin),
         late: of(args.late),
+        compensation: compensation(args, listener)?,
         ..Limits::default()
     };
     // An order may come as soon as the line below is read.

@@ -190,25 +190,48 @@ fn two_thousand_connections_are_too_many_and_those_that_are_in_are_served() {
 
 #[test]
 fn what_was_recorded_is_a_trace_for_other_policies() {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("served.parquet");
-    let path = file.to_str().unwrap();
-    let served = Served::start("record", &["--record", path]);
-    let mut client = served.client();
-    for at in 0..64u64 {
-        assert_eq!(client.ask(1, at * 8192, 4096, &[3; 4096]).0, 0);
-        assert_eq!(client.ask(0, at * 8192, 4096, &[]).0, 0);
+    recorded("record", &[]);
+}
+
+#[test]
+fn requests_that_came_earlier_by_the_transports_time_are_recorded_so() {
+    // Several at a time, with writes and their GC: the model's own events bound how much earlier.
+    for (name, time) in [("earlier", "30us"), ("far-earlier", "1ms"), ("measured", "auto")] {
+        let report = recorded(name, &["--policy", "base", "--compensate", time]);
+        let taken_off = report["compensated_us"].as_f64().unwrap();
+        assert!(taken_off > 0.5 && taken_off <= 1000.0, "{taken_off}");
     }
+}
+
+/// Serves with these options, records, and asks the model once more; the report.
+fn recorded(name: &str, args: &[&str]) -> Value {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.parquet"));
+    let path = file.to_str().unwrap();
+    let served = Served::start(name, &[&["--record", path], args].concat());
+    let clients = [served.client(), served.client()];
+    let tasks = clients.map(|mut client| {
+        std::thread::spawn(move || {
+            for at in 0..64u64 {
+                assert_eq!(client.ask(1, at * 8192, 32768, &[3; 32768]).0, 0);
+                assert_eq!(client.ask(0, at * 8192, 4096, &[]).0, 0);
+            }
+        })
+    });
+    tasks.into_iter().for_each(|task| task.join().unwrap());
     let report = served.end();
-    let output = manx(&["run", "quick", "--trace", path, "--json", "--no-cache"]);
-    let result: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let policy = args.iter().position(|arg| *arg == "--policy").map(|at| args[at + 1]);
+    let policy = policy.map_or(Vec::new(), |policy| vec!["--policy", policy]);
+    let run = [&["run", "quick", "--trace", path, "--json", "--no-cache"], &policy[..]].concat();
+    let result: Value = serde_json::from_str(&stdout(&manx(&run))).unwrap();
     let run = &result["runs"][0];
-    assert_eq!((&run["read"]["count"], &run["write"]["count"]), (&64.into(), &64.into()));
+    assert_eq!((&run["read"]["count"], &run["write"]["count"]), (&128.into(), &128.into()));
     // From the same state the same requests take the same time, to the nanosecond.
     for kind in ["read", "write"] {
         for figure in ["mean_us", "stddev_us", "p50_us", "p90_us", "max_us"] {
-            assert_eq!(report[kind][figure], run[kind][figure], "{kind} {figure}");
+            assert_eq!(report[kind][figure], run[kind][figure], "{name}: {kind} {figure}");
         }
     }
+    report
 }
 
 #[test]
@@ -252,6 +275,13 @@ fn wrong_options_are_told() {
         (&["--socket", "/tmp/x", "--listen", "127.0.0.1:0"], "--listen"),
         (&["--socket", "/tmp/x", "--connections", "0"], "--connections"),
         (&["--socket", "/tmp/x", "--late", "soon"], "--late"),
+        (&["--socket", "/tmp/x", "--compensate", "2ms"], "from 0s to 1ms"),
+        (&["--socket", "/tmp/x", "--compensate", "some"], "auto"),
+        (&["--socket", "/tmp/x", "--compensate", "1us", "--store", "/tmp/y"], "--store"),
+        (
+            &["--socket", "/tmp/x", "--protocol", "vhost-user", "--compensate", "auto"],
+            "a time is wanted",
+        ),
         (&["--socket", "/tmp/x", "--log", "loud"], "error, warn, info, debug, trace"),
         (&["--socket", "/tmp/x", "--for", "-1s"], "--for"),
         (&["--socket", "/tmp/x", "--record", "x.csv"], ".parquet"),

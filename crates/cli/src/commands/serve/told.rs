@@ -27,6 +27,7 @@ pub fn report<E: Engine>(
         "device": scenario.device.name,
         "bytes": bytes(engines),
         "speed": args.speed.factor(),
+        "compensated_us": tally.compensation.as_nanos() as f64 / 1e3,
         "wall_s": tally.wall_ns as f64 / 1e9,
         "model_s": tally.span.as_s_f64(),
         "requests": tally.requests(),
