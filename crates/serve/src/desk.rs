@@ -35,6 +35,24 @@ pub trait Served: Storage {
     }
 }
 
+/// A model that a store keeps: one drive.
+pub trait Kept: Served {
+    /// The drive of it.
+    fn into_drive(self) -> Drive;
+}
+
+impl Kept for Drive {
+    fn into_drive(self) -> Drive {
+        self
+    }
+}
+
+impl Kept for Controller {
+    fn into_drive(self) -> Drive {
+        Controller::into_drive(self)
+    }
+}
+
 impl Served for Drive {
     fn each_drive(&mut self, action: &mut dyn FnMut(&mut Drive)) {
         action(self);
@@ -108,8 +126,7 @@ impl<E: Engine> Desk for AtNow<'_, E> {
     }
 
     fn admin(&mut self, drive: u32, sqe: &Sqe, data: &[u8]) -> Option<AdminReply> {
-        let (now, engine) = (self.now, self.fleet.of_mut(drive));
-        engine.controller().map(|controller| controller.admin(now, sqe, data))
+        self.fleet.of_mut(drive).admin(self.now, sqe, data)
     }
 
     fn take_admin_completion(&mut self) -> Option<AdminCompletion> {

@@ -8,7 +8,7 @@ use crate::store::{Head, Store};
 use manx_core::array::Array;
 use manx_core::drive::Drive;
 use manx_core::host::Records;
-use manx_core::nvme::Controller;
+use manx_core::nvme::{AdminReply, Controller, Sqe};
 use manx_core::stats::ArrayCounters;
 use manx_core::units::Instant;
 use std::os::fd::BorrowedFd;
@@ -68,6 +68,11 @@ pub trait Engine {
     }
     /// The NVMe controller in front of it, if there is one.
     fn controller(&mut self) -> Option<&mut Controller> {
+        None
+    }
+    /// The answer of its NVMe controller to an admin command at `now`, before which everything has
+    /// been done; `None`: there is none.
+    fn admin(&mut self, _now: Instant, _sqe: &Sqe, _data: &[u8]) -> Option<AdminReply> {
         None
     }
     /// The controller has answered an admin command later.
@@ -197,6 +202,10 @@ impl<S: Served> Engine for Machine<S> {
 
     fn controller(&mut self) -> Option<&mut Controller> {
         self.storage_mut().controller()
+    }
+
+    fn admin(&mut self, now: Instant, sqe: &Sqe, data: &[u8]) -> Option<AdminReply> {
+        Machine::admin(self, now, sqe, data)
     }
 
     fn has_news(&self) -> bool {

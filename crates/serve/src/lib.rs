@@ -44,7 +44,7 @@ mod watch;
 
 pub use clock::{Clock, Speed};
 pub use content::Content;
-pub use desk::Served;
+pub use desk::{Kept, Served};
 pub use engine::{Engine, Finished};
 pub use floor::floor;
 pub use front::{Ask, Desk, Done, Export, Fault, Front, Kind, Session, Stretch, Transport};

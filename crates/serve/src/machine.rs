@@ -15,6 +15,7 @@ pub use crash::Crashed;
 use crash::Journal;
 use manx_core::drive::{Command, Completion, Op, Status, Storage};
 use manx_core::host::{Oracle, Record, Records};
+use manx_core::nvme::Sqe;
 use manx_core::sim::Slab;
 use manx_core::units::{Instant, Lba, SECTOR};
 use std::collections::{BTreeSet, VecDeque};
@@ -80,6 +81,8 @@ pub struct Machine<S: Storage> {
     records: Option<Records>,
     /// A server that is killed comes back with what lies here.
     store: Option<Box<Store>>,
+    /// Admin commands by which hosts have set the controller, the last of each kind.
+    features: Vec<(Sqe, Box<[u8]>)>,
     /// Makes the model of the store's map.
     builder: Option<Builder<S>>,
     /// Bytes of the read that was handed out last, where they may come from the store.
@@ -119,6 +122,7 @@ impl<S: Storage> Machine<S> {
             handed: Vec::new(),
             records: None,
             store: None,
+            features: Vec::new(),
             builder: None,
             fetched: Vec::new(),
             journal: None,

@@ -13,7 +13,8 @@ use crate::say::say_line;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_core::config::{ConfigError, Override, Scenario};
-use manx_core::drive::Drive;
+use manx_core::drive::{Drive, DriveSpec};
+use manx_core::ftl::GcSpec;
 use manx_core::nvme::{Attributes, Controller, Options};
 use manx_core::units::{Duration, SECTOR};
 use manx_lab::ask::quoted;
@@ -74,11 +75,19 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
         !STOP.load(Ordering::Relaxed)
     };
     if let Some(folder) = &args.store {
-        let machine = store::machine(folder, args, &scenario, cache.as_ref(), &mut progress);
+        let made = (cache.as_ref(), &mut progress as &mut dyn FnMut(u64) -> bool);
+        let none = || Failure::Interrupted("nothing was served");
+        if args.protocol == Protocol::NvmeTcp {
+            let behind = Behind::new(args, &scenario);
+            let machine =
+                store::machine(folder, args, &scenario, made, move |drive| behind.nvme(drive));
+            bar.clear();
+            let machine = machine?.ok_or_else(none)?;
+            return serve_model(args, (&scenario, knobs), vec![machine], &listener, sink);
+        }
+        let machine = store::machine(folder, args, &scenario, made, |drive| drive);
         bar.clear();
-        let Some(machine) = machine? else {
-            return Err(Failure::Interrupted("nothing was served"));
-        };
+        let machine = machine?.ok_or_else(none)?;
         return serve_model(args, (&scenario, knobs), vec![machine], &listener, sink);
     }
     if serves_each(args) {
@@ -89,7 +98,8 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
             let machines = drives.into_iter().map(Machine::new).collect();
             return serve_model(args, (&scenario, knobs), machines, &listener, sink);
         }
-        let machine = |drive| Machine::new(behind_nvme(args, &scenario, drive));
+        let behind = Behind::new(args, &scenario);
+        let machine = |drive| Machine::new(behind.nvme(drive));
         let machines = drives.into_iter().map(machine).collect();
         return serve_model(args, (&scenario, knobs), machines, &listener, sink);
     }
@@ -98,7 +108,7 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
     match storage? {
         None => Err(Failure::Interrupted("nothing was served")),
         Some(Ready::Drive(drive)) if args.protocol == Protocol::NvmeTcp => {
-            let controller = behind_nvme(args, &scenario, *drive);
+            let controller = Behind::new(args, &scenario).nvme(*drive);
             serve_model(args, (&scenario, knobs), vec![Machine::new(controller)], &listener, sink)
         }
         Some(Ready::Drive(drive)) => {
@@ -252,9 +262,23 @@ fn serve_model<S: Served>(
     serve(args, (scenario, knobs), machines, listener, sink, Clock::start(args.speed))
 }
 
-fn behind_nvme(args: &ServeArgs, scenario: &Scenario, drive: Drive) -> Controller {
-    let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
-    Controller::new(drive, attributes, options(args))
+/// The way to put a drive behind an NVMe controller.
+struct Behind {
+    options: Options,
+    drive: DriveSpec,
+    gc: GcSpec,
+}
+
+impl Behind {
+    fn new(args: &ServeArgs, scenario: &Scenario) -> Self {
+        let Scenario { drive, gc, .. } = scenario;
+        Self { options: options(args), drive: drive.clone(), gc: gc.clone() }
+    }
+
+    fn nvme(&self, drive: Drive) -> Controller {
+        let attributes = Attributes::of(&drive, &self.drive, &self.gc);
+        Controller::new(drive, attributes, self.options.clone())
+    }
 }
 
 /// The drive's controller as hosts see it. A Linux takes no two drives with one identity, which

@@ -6,10 +6,11 @@ use crate::say::say_line;
 use manx_core::config::{ConfigError, Scenario};
 use manx_core::drive::Drive;
 use manx_core::ftl::FtlKind;
+use manx_core::nvme::{Attributes, Controller, Options};
 use manx_lab::cache::Cache;
 use manx_lab::json::indented;
 use manx_lab::storage::{of_settings, restored, settings, state};
-use manx_serve::{Engine, Head, Inspected, Lost, Machine, Store, StoreError, Woken, inspect};
+use manx_serve::{Engine, Head, Inspected, Kept, Lost, Machine, Store, StoreError, Woken, inspect};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -43,8 +44,19 @@ fn rehearsed(folder: &Path, head: &Head) -> Result<Option<Lost>, Failure> {
     };
     let scenario = of_settings(&head.scenario, &head.settings).map_err(wrong)?;
     let own = self::head(&scenario);
-    let store = Store::open(folder, &own).map_err(refused)?;
-    store.rehearse(|map| restored(&scenario, map), &scenario.drive).map_err(refused)
+    let drive = |map: &[u8]| restored(&scenario, map);
+    if !head.has_controller {
+        let store = Store::open(folder, &own).map_err(refused)?;
+        return store.rehearse(drive, &scenario.drive).map_err(refused);
+    }
+    let controller = |map: &[u8]| {
+        drive(map).map(|drive| {
+            let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
+            Controller::new(drive, attributes, Options::default())
+        })
+    };
+    let store = Store::open(folder, &own.with_controller()).map_err(refused)?;
+    store.rehearse(controller, &scenario.drive).map_err(refused)
 }
 
 fn refused(error: StoreError) -> Failure {
@@ -68,11 +80,7 @@ pub fn storable(scenario: &Scenario) -> Result<(), &'static str> {
 
 /// Whether a store can hold the drive that is served.
 pub fn check(args: &ServeArgs, scenario: &Scenario) -> Result<(), Failure> {
-    let nvme =
-        "--protocol nvme-tcp: what hosts set in the controller is in no store: --protocol nbd";
-    let is_nvme = args.protocol == Protocol::NvmeTcp;
-    let kept = storable(scenario).and(if is_nvme { Err(nvme) } else { Ok(()) });
-    let Err(why) = kept else { return Ok(()) };
+    let Err(why) = storable(scenario) else { return Ok(()) };
     let folder = args.store.as_deref().unwrap_or(Path::new("")).display();
     Err(ConfigError::new(format!("--store {folder}: {why}")).into())
 }
@@ -84,19 +92,26 @@ pub fn head(scenario: &Scenario) -> Head {
     Head::new(&scenario.name, bytes, page as u32, settings(scenario))
 }
 
-/// The drive of the folder, or a new one that lies there from now on; `None` when `progress`
-/// stopped its making.
-pub fn machine(
+/// The drive of the folder, or a new one that lies there from now on, as `model` shows it; `None`
+/// when `progress` stopped its making.
+pub fn machine<S: Kept>(
     folder: &Path,
     args: &ServeArgs,
     scenario: &Scenario,
-    cache: Option<&Cache>,
-    progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<Option<Machine<Drive>>, Failure> {
-    let head = head(scenario);
+    (cache, progress): (Option<&Cache>, &mut dyn FnMut(u64) -> bool),
+    model: impl Fn(Drive) -> S + 'static,
+) -> Result<Option<Machine<S>>, Failure> {
+    let head = match args.protocol {
+        Protocol::NvmeTcp => head(scenario).with_controller(),
+        Protocol::Nbd | Protocol::VhostUser => head(scenario),
+    };
+    let build = {
+        let scenario = scenario.clone();
+        move |map: &[u8]| restored(&scenario, map).map(&model)
+    };
     let store = if Store::is_in(folder) {
         let store = Store::open(folder, &head).map_err(refused)?;
-        let woken = store.wake(|map| restored(scenario, map), &scenario.drive).map_err(refused)?;
+        let woken = store.wake(&build, &scenario.drive).map_err(refused)?;
         let Woken { store, lost } = woken;
         lost.iter().for_each(tell);
         store
@@ -105,10 +120,9 @@ pub fn machine(
         Store::create(folder, head, &map).map_err(refused)?
     };
     let store = store.with_log(args.store_log.get());
-    let drive = restored(scenario, store.map());
+    let drive = build(store.map());
     let drive = drive.map_err(|why| Failure::Work(format!("{}: {why}", folder.display())))?;
-    let scenario = scenario.clone();
-    let machine = Machine::stored(drive, store, Box::new(move |map| restored(&scenario, map)));
+    let machine = Machine::stored(drive, store, Box::new(build));
     let machine = machine.map_err(|why| Failure::Work(format!("{}: {why}", folder.display())))?;
     Ok(Some(machine))
 }

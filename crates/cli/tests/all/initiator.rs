@@ -406,6 +406,12 @@ impl Served {
         Self { child, address: format!("127.0.0.1:{port}").parse().unwrap() }
     }
 
+    /// Ends it as a power loss does.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Ends it as Ctrl-C does; its report.
     pub fn end(mut self) -> Value {
         let pid = self.child.id().to_string();

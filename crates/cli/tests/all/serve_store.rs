@@ -1,5 +1,6 @@
 //! `manx serve --store` and `kill -9`: a writer's journal says what must be there afterwards.
 
+use crate::initiator::{self, Entry, Host, Terms};
 use crate::support::{assert_refused, manx, stdout};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -236,6 +237,8 @@ fn kill_often(name: &str, sets: &[&str], rounds: u32) {
         killer.join().unwrap();
         child.wait().unwrap();
     }
+    let checked = info(&folder);
+    assert!(checked.contains("was replayed") && checked.contains("not closed"), "{checked}");
     let (child, _) = serve(&folder, sets);
     journal.came_back(&read_all(&mut connect(&folder)));
     end(child);
@@ -307,6 +310,67 @@ fn a_store_that_cannot_grow_is_read_only_and_keeps_what_was_acknowledged() {
         assert!(part.iter().all(|byte| *byte == number as u8 + 1), "write {number}");
     }
     end(child);
+}
+
+#[test]
+fn over_nvme_what_was_flushed_or_fua_outlives_the_server() {
+    let folder = Folder::new("nvme");
+    let store = folder.path("store");
+    let args = [
+        &["--policy", "preemptive", "--store", &store, "--store-log", "1MiB"][..],
+        &["--set", "drive.power_loss_protection=false"],
+    ]
+    .concat();
+    // Of each of 64 places of 16 KiB the values since the one that is durable.
+    let mut places = vec![vec![0u8]; 64];
+    let bytes = 16_384;
+    for round in 1..=6u8 {
+        let served = initiator::Served::start(&args);
+        let mut host = Host::new(served.address, Terms::default(), 1);
+        let queue = &mut host.queues[0];
+        let block = |place: usize| place as u64 * 32;
+        for (place, values) in places.iter_mut().enumerate() {
+            let entry = Entry::new(initiator::READ, 1).blocks(block(place), 32);
+            let (done, read) = queue.ask(entry, &[], bytes);
+            assert_eq!(done.status, 0);
+            assert!(read.chunks(512).all(|sector| sector.iter().all(|byte| *byte == sector[0])));
+            assert!(read.iter().all(|byte| values.contains(byte)), "{place}: {values:?}");
+            // A sector of each may be what it was.
+            *values = read.iter().step_by(512).copied().collect();
+        }
+        // Windows, which are replayed with what was asked within them.
+        let set = |feature| Entry::new(0x09, 0).dword(10, feature).dword(11, 1).dword(12, 1);
+        assert_eq!(host.admin.ask(set(0x13), &[0; 512], 0).0.status, 0);
+        for step in 0..120usize {
+            let (place, value) = (step * 7 % 64, round * 20 + (step % 19) as u8);
+            let fua = u32::from(step % 5 == 0) << 30;
+            let entry = Entry::new(initiator::WRITE, 1).dword(12, fua).blocks(block(place), 32);
+            assert_eq!(queue.ask(entry, &vec![value; bytes], 0).0.status, 0);
+            let values = &mut places[place];
+            if fua > 0 {
+                values.clear();
+            }
+            values.push(value);
+            if step % 50 == 40 {
+                assert_eq!(queue.ask(Entry::new(initiator::FLUSH, 1), &[], 0).0.status, 0);
+                places.iter_mut().for_each(|values| drop(values.drain(..values.len() - 1)));
+            }
+            if step % 30 == 10 {
+                assert_eq!(host.admin.ask(set(0x14), &[], 0).0.status, 0);
+            }
+        }
+        served.kill();
+        let checked = info(&folder);
+        assert!(checked.contains("was replayed"), "{checked}");
+    }
+    let socket = folder.path("socket");
+    let nbd = ["serve", "quick", "--policy", "preemptive", "--socket", &socket, "--store", &store];
+    let nbd = [&nbd[..], &["--set", "drive.power_loss_protection=false"]].concat();
+    assert_refused(&nbd, &["--protocol nvme-tcp", "nothing was touched"]);
+    initiator::Served::start(&args).end();
+    let brief = [&nbd[..], &["--for", "100ms"]].concat();
+    stdout(&manx(&brief));
+    initiator::Served::start(&args).end();
 }
 
 #[test]

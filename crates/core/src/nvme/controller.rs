@@ -121,6 +121,11 @@ impl Controller {
         &self.drive
     }
 
+    /// The drive alone; what hosts have set is gone.
+    pub fn into_drive(self) -> Drive {
+        self.drive
+    }
+
     /// The drive, to prepare what a run measures (attribution, a timeline) before the first
     /// command.
     pub fn drive_mut(&mut self) -> &mut Drive {

@@ -7,6 +7,8 @@ use crate::front::{Ask, Kind};
 use crate::store::{Head, Store};
 use manx_core::drive::{DriveSpec, Status, Storage};
 use manx_core::host::Oracle;
+use manx_core::nvme::admin::opcode;
+use manx_core::nvme::{AdminReply, Sqe};
 use manx_core::units::Instant;
 use std::io;
 use std::path::Path;
@@ -28,6 +30,25 @@ impl<S: Storage> Machine<S> {
         let content = store.content(&storage)?;
         let (store, builder) = (Some(Box::new(store)), Some(builder));
         Ok(Self { store, builder, ..Self::with_content(storage, content) })
+    }
+
+    /// The answer of the controller to an admin command at `now`, before which everything has been
+    /// done; `None`: there is no controller.
+    pub fn admin(&mut self, now: Instant, sqe: &Sqe, data: &[u8]) -> Option<AdminReply>
+    where
+        S: Served,
+    {
+        let controller = self.storage.controller()?;
+        if let Some(store) = &mut self.store
+            && [opcode::SET_FEATURES, opcode::ABORT].contains(&sqe.opcode)
+        {
+            store.note_admin(now, sqe, data);
+            if sqe.opcode == opcode::SET_FEATURES {
+                self.features.retain(|(old, _)| subject(old) != subject(sqe));
+                self.features.push((*sqe, data.into()));
+            }
+        }
+        Some(controller.admin(now, sqe, data))
     }
 
     /// The store, if there is one.
@@ -105,6 +126,10 @@ impl<S: Storage> Machine<S> {
         let storage = build(store.map())?;
         self.content = store.content(&storage).map_err(|error| error.to_string())?;
         (self.oracle, self.storage, self.sum) = (Oracle::new(&storage), storage, 0);
+        // Hosts have set this controller, and know of no other.
+        for (sqe, data) in std::mem::take(&mut self.features) {
+            self.admin(now, &sqe, &data);
+        }
         Ok(())
     }
 
@@ -127,5 +152,14 @@ impl<S: Storage> Machine<S> {
             }
         }
         status
+    }
+}
+
+/// The feature that a command sets; recovery levels and predictable latency (12h to 14h) are of an
+/// NVM Set.
+fn subject(sqe: &Sqe) -> (u8, u32) {
+    match sqe.cdw10.get() as u8 {
+        feature @ 0x12..=0x14 => (feature, sqe.cdw11.get() & 0xffff),
+        feature => (feature, 0),
     }
 }

@@ -15,6 +15,9 @@ pub enum StoreError {
     Busy(PathBuf),
     /// It was made for another drive: the key that differs, there and here.
     Other(PathBuf, String, String, String),
+    /// It was not closed, and its log is of the drive behind an NVMe controller, or of the drive
+    /// alone.
+    Protocol(PathBuf, bool),
     /// It is damaged.
     Damaged(PathBuf, String),
 }
@@ -49,6 +52,15 @@ impl fmt::Display for StoreError {
                 "{}: the store is of another drive: {key} is {there} there and {here} here; \
                  nothing was touched",
                 folder.display()
+            ),
+            Self::Protocol(folder, has_controller) => write!(
+                f,
+                "{}: the store was not closed, and its log is of {}; nothing was touched",
+                folder.display(),
+                match has_controller {
+                    true => "NVMe hosts: start it once with --protocol nvme-tcp",
+                    false => "no NVMe hosts: start it once with --protocol nbd",
+                }
             ),
             Self::Damaged(path, why) => {
                 write!(f, "{}: the store is damaged: {why}; nothing was touched", path.display())

@@ -31,6 +31,13 @@ pub struct Head {
     pub page_bytes: u32,
     /// Every setting of the drive.
     pub settings: Value,
+    /// Its log is of the drive behind an NVMe controller.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub has_controller: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Head {
@@ -44,7 +51,13 @@ impl Head {
             bytes,
             page_bytes,
             settings,
+            has_controller: false,
         }
+    }
+
+    /// The head of one whose log is of the drive behind an NVMe controller.
+    pub fn with_controller(self) -> Self {
+        Self { has_controller: true, ..self }
     }
 
     /// Pages of the device.

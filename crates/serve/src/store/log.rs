@@ -9,17 +9,20 @@
 use super::StoreError;
 use crate::front::{Ask, Kind};
 use manx_core::drive::PredictableLatency;
+use manx_core::nvme::Sqe;
 use manx_core::units::Instant;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use zerocopy::{FromBytes, IntoBytes};
 
 /// First bytes of the file.
 const MAGIC: &[u8; 8] = b"MANXLOG1";
 /// Bytes ahead of a record.
 const AHEAD: usize = 12;
-/// Bytes of a command without its data.
+/// Bytes of a command without its data, and of an admin command.
 const COMMAND: usize = 27;
+const ADMIN: usize = 9 + size_of::<Sqe>();
 /// Bytes that are kept before they are written.
 const KEPT: usize = 1 << 20;
 /// A record is no longer: the longest request of a protocol, and more.
@@ -35,6 +38,15 @@ pub(super) enum Record {
         /// The request; its cookie and its drive are not kept.
         ask: Ask,
         /// The bytes of a write.
+        data: Vec<u8>,
+    },
+    /// A host's admin command that changes the controller came.
+    Admin {
+        /// Then.
+        now: Instant,
+        /// The command.
+        sqe: Sqe,
+        /// The bytes that came with it.
         data: Vec<u8>,
     },
     /// Everything before `now` is done, and the completions before had this sum.
@@ -94,6 +106,11 @@ impl Log {
         self.whole + self.kept.len() as u64
     }
 
+    /// True where a record begins in the file.
+    pub(super) fn has_records(&self) -> io::Result<bool> {
+        self.file.metadata().map(|file| file.len() > MAGIC.len() as u64)
+    }
+
     /// True when it holds no record.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes() == MAGIC.len() as u64
@@ -119,6 +136,12 @@ impl Log {
     pub(super) fn put(&mut self, record: &Record) -> io::Result<()> {
         match record {
             Record::Command { now, ask, data } => return self.note(*now, ask, data),
+            Record::Admin { now, sqe, data } => self.append(|out| {
+                out.push(5);
+                out.extend_from_slice(&now.as_ns().to_le_bytes());
+                out.extend_from_slice(sqe.as_bytes());
+                out.extend_from_slice(data);
+            }),
             Record::Until { now, sum } => self.append(|out| {
                 out.push(2);
                 out.extend_from_slice(&now.as_ns().to_le_bytes());
@@ -242,6 +265,10 @@ fn parse(rest: &[u8]) -> Option<Record> {
             let data = rest[COMMAND..].to_vec();
             let expected = if kind == Kind::Write { length } else { 0 };
             (data.len() as u64 == expected).then_some(Record::Command { now: now(3)?, ask, data })
+        }
+        (5, ADMIN..) => {
+            let sqe = Sqe::read_from_bytes(&rest[9..ADMIN]).ok()?;
+            Some(Record::Admin { now: now(1)?, sqe, data: rest[ADMIN..].to_vec() })
         }
         (2, 17) => Some(Record::Until { now: now(1)?, sum: number(rest, 9)? }),
         (3, 9) => Some(Record::Cut { now: now(1)? }),

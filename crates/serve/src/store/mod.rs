@@ -33,6 +33,7 @@ use crate::front::Ask;
 use base::Base;
 use log::{Log, Record};
 use manx_core::drive::{Rest, Storage};
+use manx_core::nvme::Sqe;
 use manx_core::units::Instant;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -46,6 +47,8 @@ pub const LOG_MOST: u64 = 1 << 30;
 pub struct Store {
     folder: PathBuf,
     head: Head,
+    /// The drive is behind an NVMe controller from now on.
+    has_controller: bool,
     base: Base,
     log: Log,
     data: File,
@@ -119,9 +122,20 @@ impl Store {
         base.write(&base_path(folder, 0))?;
         let log = Log::create(&log_path(folder, 0))?;
         head.write(folder)?;
-        let folder = folder.to_path_buf();
+        let (folder, has_controller) = (folder.to_path_buf(), head.has_controller);
         let (most, broken) = (LOG_MOST, None);
-        Ok(Self { folder, head, base, log, data, _lock: lock, most, broken, is_told: false })
+        Ok(Self {
+            folder,
+            head,
+            has_controller,
+            base,
+            log,
+            data,
+            _lock: lock,
+            most,
+            broken,
+            is_told: false,
+        })
     }
 
     /// The store of a folder, if it is one of the drive that `head` describes.
@@ -143,9 +157,20 @@ impl Store {
             return Err(StoreError::Damaged(path, why));
         }
         let log = Log::open(&log_path(folder, found.generation))?;
-        let folder = folder.to_path_buf();
+        let (folder, has_controller) = (folder.to_path_buf(), head.has_controller);
         let (most, broken) = (LOG_MOST, None);
-        Ok(Self { folder, head: found, base, log, data, _lock: lock, most, broken, is_told: false })
+        Ok(Self {
+            folder,
+            head: found,
+            has_controller,
+            base,
+            log,
+            data,
+            _lock: lock,
+            most,
+            broken,
+            is_told: false,
+        })
     }
 
     /// With a log of at most so many bytes.
@@ -174,6 +199,16 @@ impl Store {
     pub(crate) fn note(&mut self, now: Instant, ask: &Ask, data: &[u8]) {
         if self.broken.is_none()
             && let Err(error) = self.log.note(now, ask, data)
+        {
+            self.fail(&error);
+        }
+    }
+
+    /// Notes an admin command that changes the controller.
+    pub(crate) fn note_admin(&mut self, now: Instant, sqe: &Sqe, data: &[u8]) {
+        let record = Record::Admin { now, sqe: *sqe, data: data.to_vec() };
+        if self.broken.is_none()
+            && let Err(error) = self.log.put(&record)
         {
             self.fail(&error);
         }
@@ -259,7 +294,8 @@ impl Store {
         let old = self.head.generation;
         let generation = old + 1;
         let files = [base_path, log_path].map(|path| path(&self.folder, generation));
-        let head = Head { generation, ..self.head.clone() };
+        let has_controller = self.has_controller;
+        let head = Head { generation, has_controller, ..self.head.clone() };
         let made = base.write(&files[0]).and_then(|()| Log::create(&files[1]));
         let made = made.and_then(|log| head.write(&self.folder).map(|()| log));
         match made {

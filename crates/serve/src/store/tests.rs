@@ -1,14 +1,18 @@
 //! A store against a journal of what was promised, with kills at any moment.
 
+mod journal;
+
 use super::{Head, LOG_MOST, Store, StoreError, Woken, inspect};
+use crate::desk::Kept;
 use crate::front::{Ask, Kind};
 use crate::machine::{Builder, Machine};
+use journal::Journal;
 use manx_core::config::{Input, Override, Scenario, builtin_scenario, load};
 use manx_core::drive::{Drive, PredictableLatency, Status, Storage};
+use manx_core::nvme::{AdminReply, Attributes, Controller, Options, Sqe};
 use manx_core::sim::Rng;
 use manx_core::units::{Duration, Instant, SECTOR};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +21,7 @@ fn scenario(sets: &[&str]) -> Scenario {
     let all = [
         "device.geometry.channels=1",
         "device.geometry.pages=32",
-        "device.geometry.blocks=24",
+        "device.geometry.blocks=14",
         "recovery.keep=true",
     ];
     let overrides: Vec<Override> =
@@ -25,14 +29,38 @@ fn scenario(sets: &[&str]) -> Scenario {
     load(&Input { scenario: &scenario, device: None, policy: None, overrides: &overrides }).unwrap()
 }
 
-fn build(scenario: &Scenario, map: &[u8]) -> Result<Drive, String> {
+/// A drive, as it is or behind its controller.
+trait Model: Kept {
+    const HAS_CONTROLLER: bool;
+
+    fn of(scenario: &Scenario, drive: Drive) -> Self;
+}
+
+impl Model for Drive {
+    const HAS_CONTROLLER: bool = false;
+
+    fn of(_: &Scenario, drive: Drive) -> Self {
+        drive
+    }
+}
+
+impl Model for Controller {
+    const HAS_CONTROLLER: bool = true;
+
+    fn of(scenario: &Scenario, drive: Drive) -> Self {
+        let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
+        Controller::new(drive, attributes, Options::default())
+    }
+}
+
+fn build<S: Model>(scenario: &Scenario, map: &[u8]) -> Result<S, String> {
     let config = scenario.drive_config();
     let mut empty = config.empty_map();
     empty.restore(map).map_err(|error| error.to_string())?;
-    Ok(config.build(empty, true))
+    Ok(S::of(scenario, config.build(empty, true)))
 }
 
-fn builder(scenario: &Scenario) -> Builder<Drive> {
+fn builder<S: Model>(scenario: &Scenario) -> Builder<S> {
     let scenario = scenario.clone();
     Box::new(move |map| build(&scenario, map))
 }
@@ -62,67 +90,21 @@ impl Drop for Folder {
 }
 
 fn opened(folder: &Path, scenario: &Scenario) -> Result<Woken, StoreError> {
-    let head = head(scenario);
+    opened_as::<Drive>(folder, scenario)
+}
+
+fn opened_as<S: Model>(folder: &Path, scenario: &Scenario) -> Result<Woken, StoreError> {
+    let head = if S::HAS_CONTROLLER { head(scenario).with_controller() } else { head(scenario) };
     if !Store::is_in(folder) {
         let map = scenario.drive_config().empty_map().snapshot();
         let store = Store::create(folder, head, &map)?;
         return Ok(Woken { store, lost: None });
     }
-    Store::open(folder, &head)?.wake(|map| build(scenario, map), &scenario.drive)
+    Store::open(folder, &head)?.wake(|map| build::<S>(scenario, map), &scenario.drive)
 }
 
-/// The client's journal: of each sector every value since the one that is promised, each with the
-/// number of its request.
-struct Journal {
-    sectors: Vec<Vec<(u32, u32)>>,
-    /// Writes under way or acknowledged since the last loss, in their order: the first sector, how
-    /// many, and the value.
-    next: u32,
-    under_way: BTreeMap<u64, Vec<(usize, u32)>>,
-    acknowledged: Vec<(usize, u32)>,
-    flushes: BTreeMap<u64, Vec<(usize, u32)>>,
-}
-
-impl Journal {
-    fn new(sectors: usize) -> Self {
-        Self {
-            sectors: vec![vec![(0, 0)]; sectors],
-            next: 0,
-            under_way: BTreeMap::new(),
-            acknowledged: Vec::new(),
-            flushes: BTreeMap::new(),
-        }
-    }
-
-    fn promise(&mut self, written: &[(usize, u32)]) {
-        for (sector, number) in written {
-            let history = &mut self.sectors[*sector];
-            if let Some(at) = history.iter().rposition(|(old, _)| old == number) {
-                history.drain(..at);
-            }
-        }
-    }
-
-    fn lost(&mut self, values: &[u32], is_protected: bool) {
-        if is_protected {
-            let all = std::mem::take(&mut self.acknowledged);
-            self.promise(&all);
-        }
-        for (sector, (history, value)) in self.sectors.iter_mut().zip(values).enumerate() {
-            assert!(
-                history.iter().any(|(_, old)| old == value),
-                "sector {sector}: {value}, allowed {history:?}"
-            );
-            *history = vec![(0, *value)];
-        }
-        self.under_way.clear();
-        self.flushes.clear();
-        self.acknowledged.clear();
-    }
-}
-
-struct Client {
-    machine: Machine<Drive>,
+struct Client<S: Model> {
+    machine: Machine<S>,
     now: Instant,
     journal: Journal,
     rng: Rng,
@@ -130,11 +112,32 @@ struct Client {
     page_sectors: usize,
 }
 
-impl Client {
+impl<S: Model> Client<S> {
+    /// A host sets windows, or lets the drive go.
+    fn set(&mut self) {
+        let (feature, cdw12) = match self.rng.below(3) {
+            0 => (0x13, self.rng.below(2) as u32),
+            _ => (0x14, 1 + self.rng.below(2) as u32),
+        };
+        let sqe = Sqe::set_features(feature, 1, cdw12);
+        self.machine.admin(self.now, &sqe, &[0; 512]).unwrap();
+    }
+
+    /// Whether windows are on, where there is a controller.
+    fn setting(&mut self) -> Option<u32> {
+        match self.machine.admin(self.now, &Sqe::get_features(0x13, 1), &[])? {
+            AdminReply::Done(done) => Some(done.result),
+            AdminReply::Later => None,
+        }
+    }
+
     fn ask(&mut self) {
+        if S::HAS_CONTROLLER && self.rng.below(8) == 0 {
+            self.set();
+        }
         let sectors = self.journal.sectors.len() as u64;
         let length = 1 + self.rng.below(3 * self.page_sectors as u64);
-        let first = self.rng.below(sectors.min(600) - length);
+        let first = self.rng.below(sectors.min(2400) - length);
         let kind = match self.rng.below(20) {
             0..=10 => Kind::Write,
             11 => Kind::Zero { may_deallocate: true },
@@ -239,6 +242,10 @@ impl Client {
 }
 
 fn kill_and_come_back(name: &str, sets: &[&str], rounds: u32, seed: u64) {
+    kill_and_come_back_as::<Drive>(name, sets, rounds, seed);
+}
+
+fn kill_and_come_back_as<S: Model>(name: &str, sets: &[&str], rounds: u32, seed: u64) {
     let (folder, scenario) = (Folder::new(name), scenario(sets));
     let protected = scenario.drive.power_loss_protection;
     let sectors = (head(&scenario).bytes / SECTOR) as usize;
@@ -246,10 +253,10 @@ fn kill_and_come_back(name: &str, sets: &[&str], rounds: u32, seed: u64) {
     let mut journal = Journal::new(sectors);
     let mut was_killed = false;
     for round in 0..rounds {
-        let Woken { store, lost } = opened(&folder.0, &scenario).unwrap();
+        let Woken { store, lost } = opened_as::<S>(&folder.0, &scenario).unwrap();
         assert!(lost.is_none() || was_killed, "round {round}");
         assert!(lost.is_none_or(|lost| lost.broken.is_empty()));
-        let drive = build(&scenario, store.map()).unwrap();
+        let drive: S = build(&scenario, store.map()).unwrap();
         let page_sectors = drive.page_sectors() as usize;
         let machine = Machine::stored(drive, store, builder(&scenario)).unwrap();
         let rng_of_round = Rng::stream(rng.below(1 << 40), "round");
@@ -258,14 +265,16 @@ fn kill_and_come_back(name: &str, sets: &[&str], rounds: u32, seed: u64) {
             Client { machine, now, journal, rng: rng_of_round, cookie: 0, page_sectors };
         let values = client.values();
         client.journal.lost(&values, protected || !was_killed);
-        let asks = rng.below(400);
+        let asks = rng.below(if S::HAS_CONTROLLER { 1600 } else { 400 });
         for number in 0..asks {
             client.ask();
             let time = Duration::from_ns(client.rng.below(150_000));
             client.advance(time);
             if number == 200 {
                 client.quiesce();
+                let before = client.setting();
                 client.machine.start_again(client.now).unwrap();
+                assert_eq!(client.setting(), before);
             }
         }
         was_killed = rng.below(4) > 0;
@@ -288,7 +297,7 @@ fn a_snapshot_holds_what_was_asked_before_it_and_the_drive_goes_on() {
     ] {
         let (folder, scenario) = (Folder::new(name), scenario(sets));
         let store = opened(&folder.0, &scenario).unwrap().store;
-        let drive = build(&scenario, store.map()).unwrap();
+        let drive: Drive = build(&scenario, store.map()).unwrap();
         let page_sectors = drive.page_sectors() as usize;
         let machine = match is_stored {
             true => Machine::stored(drive, store, builder(&scenario)).unwrap(),
@@ -297,7 +306,7 @@ fn a_snapshot_holds_what_was_asked_before_it_and_the_drive_goes_on() {
         let journal = Journal::new((head(&scenario).bytes / SECTOR) as usize);
         let (now, rng) = (Instant::START, Rng::stream(11, "snapshot"));
         let mut client = Client { machine, now, journal, rng, cookie: 0, page_sectors };
-        let expected = |client: &Client| -> Vec<u32> {
+        let expected = |client: &Client<Drive>| -> Vec<u32> {
             client.journal.sectors.iter().map(|history| history.last().unwrap().1).collect()
         };
         for round in 0..12 {
@@ -313,7 +322,7 @@ fn a_snapshot_holds_what_was_asked_before_it_and_the_drive_goes_on() {
             assert!(client.machine.snapshot(client.now, &copy.0, head(&scenario)).is_err());
             let Woken { store, lost } = opened(&copy.0, &scenario).unwrap();
             assert_eq!(lost, None);
-            let drive = build(&scenario, store.map()).unwrap();
+            let drive: Drive = build(&scenario, store.map()).unwrap();
             let machine = Machine::stored(drive, store, builder(&scenario)).unwrap();
             let (journal, rng) = (Journal::new(0), Rng::stream(1, "copy"));
             let mut copied = Client { machine, now, journal, rng, cookie: 0, page_sectors };
@@ -326,7 +335,7 @@ fn a_snapshot_holds_what_was_asked_before_it_and_the_drive_goes_on() {
     }
 }
 
-fn inspect_clean(folder: &Path, machine: Machine<Drive>) -> bool {
+fn inspect_clean<S: Model>(folder: &Path, machine: Machine<S>) -> bool {
     drop(machine);
     inspect(folder).unwrap().is_clean
 }
@@ -339,6 +348,26 @@ fn a_killed_server_comes_back_with_what_was_promised() {
 #[test]
 fn with_power_loss_protection_nothing_acknowledged_is_lost() {
     kill_and_come_back("protected", &["drive.power_loss_protection=true"], 40, 2);
+}
+
+#[test]
+fn a_controllers_settings_are_replayed_with_what_hosts_asked() {
+    for (name, sets) in [
+        ("nvme", &["drive.power_loss_protection=false"][..]),
+        ("nvme-protected", &["gc.mode=\"preemptive\""]),
+        ("nvme-windows", &["gc.mode=\"preemptive\"", "drive.power_loss_protection=false"]),
+    ] {
+        kill_and_come_back_as::<Controller>(name, sets, 20, 4);
+    }
+    let (folder, scenario) = (Folder::new("nvme-then-nbd"), scenario(&[]));
+    killed::<Controller>(&folder.0, &scenario);
+    let refused = opened(&folder.0, &scenario).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("--protocol nvme-tcp"), "{refused}");
+    drop(opened_as::<Controller>(&folder.0, &scenario).unwrap());
+    // It is closed now: any protocol will do.
+    killed::<Drive>(&folder.0, &scenario);
+    let refused = opened_as::<Controller>(&folder.0, &scenario).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("--protocol nbd"), "{refused}");
 }
 
 #[test]
@@ -356,9 +385,9 @@ fn every_policy_and_a_checkpoint_come_back() {
 }
 
 /// A store with a few writes that was killed.
-fn killed(folder: &Path, scenario: &Scenario) {
-    let Woken { store, .. } = opened(folder, scenario).unwrap();
-    let drive = build(scenario, store.map()).unwrap();
+fn killed<S: Model>(folder: &Path, scenario: &Scenario) {
+    let Woken { store, .. } = opened_as::<S>(folder, scenario).unwrap();
+    let drive: S = build(scenario, store.map()).unwrap();
     let page_sectors = drive.page_sectors() as usize;
     let machine = Machine::stored(drive, store, builder(scenario)).unwrap();
     let sectors = (head(scenario).bytes / SECTOR) as usize;
@@ -374,7 +403,7 @@ fn killed(folder: &Path, scenario: &Scenario) {
 #[test]
 fn damage_is_refused_and_a_torn_end_is_passed_over() {
     let (folder, scenario) = (Folder::new("damage"), scenario(&[]));
-    killed(&folder.0, &scenario);
+    killed::<Drive>(&folder.0, &scenario);
     let path = folder.0.join("log-0");
     let whole = fs::read(&path).unwrap();
     let mut rng = Rng::stream(9, "store");
@@ -421,7 +450,7 @@ fn a_store_of_another_drive_or_of_another_server_is_refused() {
 fn a_start_that_is_killed_as_it_makes_the_base_begins_again() {
     let (folder, scenario) =
         (Folder::new("again"), scenario(&["drive.power_loss_protection=false"]));
-    killed(&folder.0, &scenario);
+    killed::<Drive>(&folder.0, &scenario);
     let copy = |from: &Path, to: &Path, name: &str| drop(fs::copy(from.join(name), to.join(name)));
     let kept = Folder::new("kept");
     fs::create_dir_all(&kept.0).unwrap();

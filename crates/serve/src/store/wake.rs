@@ -2,11 +2,12 @@
 //! recovers.
 
 use super::log::Record;
-use super::{Store, StoreError};
+use super::{Head, Store, StoreError};
 use crate::content::Content;
+use crate::desk::Kept;
 use crate::front::{Ask, Kind};
 use crate::machine::Machine;
-use manx_core::drive::{Drive, DriveSpec, Recovered, Rest};
+use manx_core::drive::{DriveSpec, Recovered, Rest};
 use manx_core::stats::PowerLossReport;
 use manx_core::units::Instant;
 
@@ -43,14 +44,14 @@ enum End {
 }
 
 /// A drive at the last instant of a log.
-struct Replayed {
-    machine: Machine<Drive>,
+struct Replayed<S: Kept> {
+    machine: Machine<S>,
     end: End,
     last: Instant,
     commands: u64,
 }
 
-impl Replayed {
+impl<S: Kept> Replayed<S> {
     /// The drive at rest after the end, and what it lost by it.
     fn ended(self) -> (Rest, Option<Lost>) {
         match self.end {
@@ -67,9 +68,9 @@ impl Store {
     /// # Errors
     /// The log is damaged, or this program replays it otherwise: nothing was touched. Or the next
     /// base cannot be written: the store can be opened again.
-    pub fn wake(
+    pub fn wake<S: Kept>(
         mut self,
-        drive: impl FnOnce(&[u8]) -> Result<Drive, String>,
+        drive: impl FnOnce(&[u8]) -> Result<S, String>,
         spec: &DriveSpec,
     ) -> Result<Woken, StoreError> {
         let path = super::log_path(&self.folder, self.head.generation);
@@ -78,6 +79,11 @@ impl Store {
         let replayed = self.replay(Machine::bare(drive, spec))?;
         self.log.go_on()?;
         if self.log.is_empty() {
+            if self.head.has_controller != self.has_controller {
+                let has_controller = self.has_controller;
+                self.head = Head { has_controller, ..self.head };
+                self.head.write(&self.folder)?;
+            }
             return Ok(Woken { store: self, lost: None });
         }
         if matches!(replayed.end, End::Open) {
@@ -95,9 +101,9 @@ impl Store {
     ///
     /// # Errors
     /// The log is damaged, or this program replays it otherwise.
-    pub fn rehearse(
+    pub fn rehearse<S: Kept>(
         mut self,
-        drive: impl FnOnce(&[u8]) -> Result<Drive, String>,
+        drive: impl FnOnce(&[u8]) -> Result<S, String>,
         spec: &DriveSpec,
     ) -> Result<Option<Lost>, StoreError> {
         let drive = self.drive(drive)?;
@@ -105,16 +111,21 @@ impl Store {
         Ok(if self.log.is_empty() { None } else { replayed.ended().1 })
     }
 
-    fn drive(
+    fn drive<S: Kept>(
         &self,
-        drive: impl FnOnce(&[u8]) -> Result<Drive, String>,
-    ) -> Result<Drive, StoreError> {
+        drive: impl FnOnce(&[u8]) -> Result<S, String>,
+    ) -> Result<S, StoreError> {
         let path = super::base_path(&self.folder, self.head.generation);
         drive(&self.base.map).map_err(|why| StoreError::damaged(&path, why))
     }
 
     /// Brings the drive of the base to where the log ends.
-    fn replay(&mut self, mut machine: Machine<Drive>) -> Result<Replayed, StoreError> {
+    fn replay<S: Kept>(&mut self, mut machine: Machine<S>) -> Result<Replayed<S>, StoreError> {
+        let path = super::log_path(&self.folder, self.head.generation);
+        let has_records = self.log.has_records().map_err(StoreError::at(&path))?;
+        if has_records && self.head.has_controller != self.has_controller {
+            return Err(StoreError::Protocol(self.folder.clone(), self.head.has_controller));
+        }
         let (mut end, mut last, mut commands) = (End::Open, Instant::START, 0u64);
         let size = self.head.bytes;
         self.log.replay(&mut |record| {
@@ -123,6 +134,7 @@ impl Store {
             }
             let now = match &record {
                 Record::Command { now, .. } | Record::Until { now, .. } => *now,
+                Record::Admin { now, .. } => *now,
                 Record::Cut { now } | Record::Stop { now } => *now,
             };
             if now < last {
@@ -135,6 +147,10 @@ impl Store {
                     while machine.advance_before(now).is_some() {}
                     machine.submit(now, 0, ask, &[]);
                     commands += 1;
+                }
+                Record::Admin { sqe, data, .. } => {
+                    while machine.advance_before(now).is_some() {}
+                    machine.admin(now, &sqe, &data).ok_or("there is no controller")?;
                 }
                 Record::Until { sum, .. } if machine.sum() != sum => {
                     return Err(
@@ -181,15 +197,16 @@ fn check(ask: &Ask, size: u64) -> Result<(), String> {
     (is_inside && has_length).then_some(()).ok_or_else(|| "it lies beyond the device".to_string())
 }
 
-fn stop(mut machine: Machine<Drive>, now: Instant) -> Rest {
+fn stop<S: Kept>(mut machine: Machine<S>, now: Instant) -> Rest {
     while machine.advance_before(now).is_some() {}
-    let (drive, _) = machine.into_parts();
-    drive.shut_down(now)
+    let (storage, _) = machine.into_parts();
+    storage.into_drive().shut_down(now)
 }
 
-fn cut(machine: Machine<Drive>, now: Instant, commands: u64) -> (Rest, Option<Lost>) {
+fn cut<S: Kept>(machine: Machine<S>, now: Instant, commands: u64) -> (Rest, Option<Lost>) {
     let under_way = machine.under_way() as u64;
-    let (drive, mut oracle) = machine.into_parts();
+    let (storage, mut oracle) = machine.into_parts();
+    let drive = storage.into_drive();
     let Recovered { mut drive, ready, report } = drive.power_cut(now).recover();
     let broken = oracle.broken_promises(|lpn| drive.version_of(lpn));
     oracle.power_came_back(|lpn| drive.version_of(lpn));
