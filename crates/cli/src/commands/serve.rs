@@ -39,6 +39,9 @@ use watch::{Terminal, beside, tell_service_manager};
 /// Members that are served one by one at most: the NVM Sets of a list.
 const MEMBERS: usize = 31;
 
+/// A signal came before anything was served.
+const INTERRUPTED: Failure = Failure::Interrupted("nothing was served");
+
 /// Serves.
 pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
     log::begin(args.log);
@@ -60,63 +63,123 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
         }
         (None, None) => return Err(ConfigError::new("there is no socket").into()),
     };
-    if let Some(members) = args.members.as_deref().filter(|members| !members.is_empty()) {
-        let clock = Clock::start(args.speed);
-        let unit = (scenario.device.geometry.map_unit.get() / SECTOR) as u32;
-        let host = ArrayHost::connect(&scenario.array, members, unit, &clock, scenario.seed);
-        let host = host.map_err(|error| ConfigError::new(format!("--members: {error}")))?;
-        let host = if sink.is_some() { host.with_records() } else { host };
-        return serve(args, (&scenario, knobs), vec![host], &listener, sink, clock);
-    }
-    let cache = if args.no_cache { None } else { Cache::of_user() };
-    let bar = Bar::new(screen, "preparing the drive", "pages");
-    let mut progress = |done| {
-        bar.show(done, None, "");
-        !STOP.load(Ordering::Relaxed)
-    };
-    if let Some(folder) = &args.store {
-        let made = (cache.as_ref(), &mut progress as &mut dyn FnMut(u64) -> bool);
-        let none = || Failure::Interrupted("nothing was served");
-        if args.protocol == Protocol::NvmeTcp {
-            let behind = Behind::new(args, &scenario);
-            let machine =
-                store::machine(folder, args, &scenario, made, move |drive| behind.nvme(drive));
+    let (scenario, listener) = (&scenario, &listener);
+    Serving { args, scenario, knobs, listener, sink }.begin(screen)
+}
+
+/// A server before it has its engines.
+struct Serving<'a> {
+    args: &'a ServeArgs,
+    scenario: &'a Scenario,
+    knobs: Knobs,
+    listener: &'a Listener,
+    sink: Option<Box<dyn Sink>>,
+}
+
+impl Serving<'_> {
+    /// Connects to the members, or prepares the drives, and serves them.
+    fn begin(self, screen: &Screen) -> Result<(), Failure> {
+        let Self { args, scenario, .. } = self;
+        if let Some(members) = args.members.as_deref().filter(|members| !members.is_empty()) {
+            let clock = Clock::start(args.speed);
+            let unit = (scenario.device.geometry.map_unit.get() / SECTOR) as u32;
+            let host = ArrayHost::connect(&scenario.array, members, unit, &clock, scenario.seed);
+            let host = host.map_err(|error| ConfigError::new(format!("--members: {error}")))?;
+            let host = if self.sink.is_some() { host.with_records() } else { host };
+            return self.serve(vec![host], clock);
+        }
+        let cache = if args.no_cache { None } else { Cache::of_user() };
+        let bar = Bar::new(screen, "preparing the drive", "pages");
+        let mut progress = |done| {
+            bar.show(done, None, "");
+            !STOP.load(Ordering::Relaxed)
+        };
+        let is_nvme = args.protocol == Protocol::NvmeTcp;
+        let behind = Behind::new(args, scenario);
+        if let Some(folder) = &args.store {
+            let made = (cache.as_ref(), &mut progress as &mut dyn FnMut(u64) -> bool);
+            return if is_nvme {
+                let machine =
+                    store::machine(folder, args, scenario, made, move |drive| behind.nvme(drive));
+                bar.clear();
+                self.serve_model(machine?.map(|machine| vec![machine]))
+            } else {
+                let machine = store::machine(folder, args, scenario, made, |drive| drive);
+                bar.clear();
+                self.serve_model(machine?.map(|machine| vec![machine]))
+            };
+        }
+        if serves_each(args) {
+            let drives = members(scenario, cache.as_ref(), &mut progress);
             bar.clear();
-            let machine = machine?.ok_or_else(none)?;
-            return serve_model(args, (&scenario, knobs), vec![machine], &listener, sink);
+            let drives = drives?.map(Vec::into_iter);
+            return if is_nvme {
+                let machine = |drive| Machine::new(behind.nvme(drive));
+                self.serve_model(drives.map(|drives| drives.map(machine).collect()))
+            } else {
+                self.serve_model(drives.map(|drives| drives.map(Machine::new).collect()))
+            };
         }
-        let machine = store::machine(folder, args, &scenario, made, |drive| drive);
+        let storage = ready(scenario, cache.as_ref(), &mut progress);
         bar.clear();
-        let machine = machine?.ok_or_else(none)?;
-        return serve_model(args, (&scenario, knobs), vec![machine], &listener, sink);
+        match storage? {
+            None => Err(INTERRUPTED),
+            Some(Ready::Drive(drive)) if is_nvme => {
+                self.serve_model(Some(vec![Machine::new(behind.nvme(*drive))]))
+            }
+            Some(Ready::Drive(drive)) => self.serve_model(Some(vec![Machine::new(*drive)])),
+            Some(Ready::Array(array)) => self.serve_model(Some(vec![Machine::new(*array)])),
+        }
     }
-    if serves_each(args) {
-        let drives = members(&scenario, cache.as_ref(), &mut progress);
-        bar.clear();
-        let Some(drives) = drives? else { return Err(Failure::Interrupted("nothing was served")) };
-        if args.protocol == Protocol::Nbd {
-            let machines = drives.into_iter().map(Machine::new).collect();
-            return serve_model(args, (&scenario, knobs), machines, &listener, sink);
-        }
-        let behind = Behind::new(args, &scenario);
-        let machine = |drive| Machine::new(behind.nvme(drive));
-        let machines = drives.into_iter().map(machine).collect();
-        return serve_model(args, (&scenario, knobs), machines, &listener, sink);
+
+    /// Serves engines of the model, if they were prepared: their clock starts when they are ready.
+    fn serve_model<S: Served>(self, machines: Option<Vec<Machine<S>>>) -> Result<(), Failure> {
+        let is_recorded = self.sink.is_some();
+        let recorded =
+            |machine: Machine<S>| if is_recorded { machine.with_records() } else { machine };
+        let machines = machines.ok_or(INTERRUPTED)?.into_iter().map(recorded).collect();
+        let clock = Clock::start(self.args.speed);
+        self.serve(machines, clock)
     }
-    let storage = ready(&scenario, cache.as_ref(), &mut progress);
-    bar.clear();
-    match storage? {
-        None => Err(Failure::Interrupted("nothing was served")),
-        Some(Ready::Drive(drive)) if args.protocol == Protocol::NvmeTcp => {
-            let controller = Behind::new(args, &scenario).nvme(*drive);
-            serve_model(args, (&scenario, knobs), vec![Machine::new(controller)], &listener, sink)
+
+    fn serve<E: Engine>(self, mut engines: Vec<E>, clock: Clock) -> Result<(), Failure> {
+        let Self { args, scenario, knobs, listener, sink } = self;
+        let transport = transport(args, scenario, &mut engines, listener)?;
+        let of = |time: Duration| time::Duration::from_nanos(time.as_ns());
+        let limits = Limits {
+            connections: args.connections as usize,
+            spin: of(args.spin),
+            late: of(args.late),
+            compensation: compensation(args, listener)?,
+            ..Limits::default()
+        };
+        // An order may come as soon as the line below is read.
+        let (orders, _control) = beside(args)?;
+        let ready = format!(
+            "serving {} ({} bytes) at {}\n",
+            described(args, scenario),
+            bytes(&engines),
+            place(args, listener)
+        );
+        match args.json {
+            true => say_line(ready.trim_end()),
+            false => print(&ready)?,
         }
-        Some(Ready::Drive(drive)) => {
-            serve_model(args, (&scenario, knobs), vec![Machine::new(*drive)], &listener, sink)
+        tell_service_manager();
+        let lasts = args.lasts.filter(|lasts| lasts.as_ns() > 0);
+        let ends = lasts.and_then(|lasts| time::Instant::now().checked_add(of(lasts)));
+        let mut watch = Terminal { ends, sink, orders, knobs };
+        let server = Server::new(engines, clock, listener, transport, limits);
+        let mut server = server.map_err(|error| Failure::Work(format!("cannot serve: {error}")))?;
+        let served = server.serve(&mut watch);
+        let finished = watch.sink.as_mut().map_or(Ok(()), |sink| sink.finish());
+        let tally = served.map_err(Failure::Work)?;
+        let report = report(args, scenario, &tally, server.engines());
+        match args.json {
+            true => print(&(indented(&report) + "\n"))?,
+            false => print(&in_words(&tally, server.engines()))?,
         }
-        Some(Ready::Array(array)) => {
-            serve_model(args, (&scenario, knobs), vec![Machine::new(*array)], &listener, sink)
-        }
+        finished.map_err(Failure::Work)
     }
 }
 
@@ -247,21 +310,6 @@ fn address(args: &ServeArgs) -> Result<Address, ConfigError> {
     }
 }
 
-/// Serves engines of the model: their clock starts when they are ready.
-fn serve_model<S: Served>(
-    args: &ServeArgs,
-    (scenario, knobs): (&Scenario, Knobs),
-    machines: Vec<Machine<S>>,
-    listener: &Listener,
-    sink: Option<Box<dyn Sink>>,
-) -> Result<(), Failure> {
-    let recorded = |machine: Machine<S>| {
-        if sink.is_some() { machine.with_records() } else { machine }
-    };
-    let machines = machines.into_iter().map(recorded).collect();
-    serve(args, (scenario, knobs), machines, listener, sink, Clock::start(args.speed))
-}
-
 /// The way to put a drive behind an NVMe controller.
 struct Behind {
     options: Options,
@@ -388,50 +436,4 @@ fn place(args: &ServeArgs, listener: &Listener) -> String {
         },
         _ => listener.uri(args.tls_certificates.is_some()),
     }
-}
-
-fn serve<E: Engine>(
-    args: &ServeArgs,
-    (scenario, knobs): (&Scenario, Knobs),
-    mut engines: Vec<E>,
-    listener: &Listener,
-    sink: Option<Box<dyn Sink>>,
-    clock: Clock,
-) -> Result<(), Failure> {
-    let transport = transport(args, scenario, &mut engines, listener)?;
-    let of = |time: Duration| time::Duration::from_nanos(time.as_ns());
-    let limits = Limits {
-        connections: args.connections as usize,
-        spin: of(args.spin),
-        late: of(args.late),
-        compensation: compensation(args, listener)?,
-        ..Limits::default()
-    };
-    // An order may come as soon as the line below is read.
-    let (orders, _control) = beside(args)?;
-    let ready = format!(
-        "serving {} ({} bytes) at {}\n",
-        described(args, scenario),
-        bytes(&engines),
-        place(args, listener)
-    );
-    match args.json {
-        true => say_line(ready.trim_end()),
-        false => print(&ready)?,
-    }
-    tell_service_manager();
-    let lasts = args.lasts.filter(|lasts| lasts.as_ns() > 0);
-    let ends = lasts.and_then(|lasts| time::Instant::now().checked_add(of(lasts)));
-    let mut watch = Terminal { ends, sink, orders, knobs };
-    let server = Server::new(engines, clock, listener, transport, limits);
-    let mut server = server.map_err(|error| Failure::Work(format!("cannot serve: {error}")))?;
-    let served = server.serve(&mut watch);
-    let finished = watch.sink.as_mut().map_or(Ok(()), |sink| sink.finish());
-    let tally = served.map_err(Failure::Work)?;
-    let report = report(args, scenario, &tally, server.engines());
-    match args.json {
-        true => print(&(indented(&report) + "\n"))?,
-        false => print(&in_words(&tally, server.engines()))?,
-    }
-    finished.map_err(Failure::Work)
 }

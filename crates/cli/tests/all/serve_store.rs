@@ -276,10 +276,48 @@ fn a_store_that_cannot_grow_is_read_only_and_keeps_what_was_acknowledged() {
     // A file of at most 1 MiB: a disk that is full from there on.
     let script = "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$@\"";
     command.args(["-c", script, env!("CARGO_BIN_EXE_manx")]).args(arguments(&folder, &[]));
+    is_read_only_then(&folder, command, |_| ());
+}
+
+#[test]
+fn a_store_with_io_errors_is_read_only_and_keeps_what_was_acknowledged() {
+    let folder = Folder::new("eio");
+    end(serve(&folder, &[]).0);
+    // A disk that fails every write from the moment at which a file is there.
+    let (source, object) = (folder.path("eio.c"), folder.path("eio.so"));
+    std::fs::write(
+        &source,
+        "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <errno.h>\n#include <stdio.h>\n\
+         #include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n\
+         ssize_t write(int file, const void *from, size_t length) {\n\
+         static ssize_t (*real)(int, const void *, size_t);\n\
+         char link[64], path[512] = \"\";\n\
+         if (!real) real = dlsym(RTLD_NEXT, \"write\");\n\
+         snprintf(link, sizeof link, \"/proc/self/fd/%d\", file);\n\
+         if (readlink(link, path, sizeof path - 1) > 0 && strstr(path, \"/store/\") &&\n\
+         access(getenv(\"BROKEN\"), F_OK) == 0) { errno = EIO; return -1; }\n\
+         return real(file, from, length); }\n",
+    )
+    .unwrap();
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", &object, &source]).status();
+    assert!(compiled.unwrap().success());
+    let broken = folder.path("broken");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_manx"));
+    command.args(arguments(&folder, &[])).env("LD_PRELOAD", object).env("BROKEN", &broken);
+    is_read_only_then(&folder, command, |acknowledged| {
+        if acknowledged == 50 {
+            std::fs::write(&broken, "").unwrap();
+        }
+    });
+}
+
+/// Writes until the store takes no more, which `before` each write may see to, and then looks.
+fn is_read_only_then(folder: &Folder, command: Command, before: impl Fn(u32)) {
     let (mut child, _) = start(command);
-    let mut stream = connect(&folder);
+    let mut stream = connect(folder);
     let mut acknowledged = 0u32;
     let error = loop {
+        before(acknowledged);
         let mut bytes = request(1, 0, 1, u64::from(acknowledged) * 16_384, 16_384);
         bytes.extend(std::iter::repeat_n(acknowledged as u8 + 1, 16_384));
         stream.write_all(&bytes).unwrap();
@@ -300,9 +338,9 @@ fn a_store_that_cannot_grow_is_read_only_and_keeps_what_was_acknowledged() {
     assert_eq!(first(&mut stream), [1; 16_384]);
     child.kill().unwrap();
     child.wait().unwrap();
-    let (child, said) = serve(&folder, &[]);
+    let (child, said) = serve(folder, &[]);
     assert!(said[0].contains("was not closed"), "{said:?}");
-    let mut stream = connect(&folder);
+    let mut stream = connect(folder);
     assert_eq!(first(&mut stream), [1; 16_384]);
     let all = read_all(&mut stream);
     for number in 0..acknowledged as usize {
