@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-faults test-mutants test-soak test-between test-advise test-python linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
+.PHONY: help test test-long test-guest test-faults test-mutants test-soak test-floor test-between test-advise test-python linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-nbdkit deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
 	@echo "make test-mutants    mutants of the collector's mechanisms, and which unit tests kill them (a minute for each that lives)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
+	@echo "make test-floor    manx serve beside nbdkit: speed, lateness, and exactness at a tenth (5 minutes)"
 	@echo "make test-between    IODA between processes: four served drives, an array host and fio, beside manx compare (3 minutes)"
 	@echo "make test-advise    manx advise beside the whole grid on nine loads (3 minutes; MANX_TRACES=DIR, docs/advise.md)"
 	@echo "make test-python    the Python package at full size, measured (15 minutes; PARTS=\"sweep fleet\")"
@@ -45,6 +46,11 @@ test-guest: deps-guest
 test-soak: deps
 	$(CARGO) build --release -p manx-ssd
 	crates/cli/tests/soak/run $(or $(SECONDS),1200)
+
+# Requests a second beside nbdkit's, lateness, and fio's percentiles beside the model's; of a machine that is left alone.
+test-floor: deps deps-nbdkit
+	$(CARGO) build --release -p manx-ssd
+	crates/cli/tests/floor/run
 
 # The p99.9 of fio over served IODA, over that of a served RAID-5, beside the ratio of manx compare.
 test-between: deps
@@ -141,6 +147,10 @@ deps-fio:
 deps-nbd:
 	@if command -v nbdcopy >/dev/null && command -v qemu-io >/dev/null && /usr/bin/python3 -c 'import nbd' 2>/dev/null; then exit 0; fi; \
 	$(call debian,libnbd-bin python3-libnbd qemu-utils,the tests of manx serve with these clients will be skipped,0)
+
+deps-nbdkit:
+	@if command -v nbdkit >/dev/null && [ -e /usr/include/nbdkit-plugin.h ]; then exit 0; fi; \
+	$(call debian,nbdkit nbdkit-plugin-dev,nothing to compare manx serve with,1)
 
 deps-uml:
 	@if command -v linux.uml >/dev/null && command -v busybox >/dev/null && command -v fio >/dev/null; then exit 0; fi; \

@@ -150,7 +150,7 @@ impl Serving<'_> {
             connections: args.connections as usize,
             spin: of(args.spin),
             late: of(args.late),
-            compensation: compensation(args, listener)?,
+            compensation: compensation(args, scenario, listener)?,
             ..Limits::default()
         };
         // An order may come as soon as the line below is read.
@@ -406,7 +406,11 @@ fn checked(args: &ServeArgs, given: Listener) -> Result<Listener, ConfigError> {
 }
 
 /// The transport's time that is taken off, measured where that is asked for.
-fn compensation(args: &ServeArgs, listener: &Listener) -> Result<time::Duration, Failure> {
+fn compensation(
+    args: &ServeArgs,
+    scenario: &Scenario,
+    listener: &Listener,
+) -> Result<time::Duration, Failure> {
     match args.compensate {
         Compensation::Of(time) => Ok(time::Duration::from_nanos(time.as_ns())),
         Compensation::Auto if args.protocol == Protocol::VhostUser => Err(ConfigError::new(
@@ -414,11 +418,15 @@ fn compensation(args: &ServeArgs, listener: &Listener) -> Result<time::Duration,
         )
         .into()),
         Compensation::Auto => {
-            let floor = floor(listener).map_err(|error| {
+            let read = scenario.device.timing.read.iter().min().map_or(0, |read| read.as_ns());
+            let read = time::Duration::from_nanos(args.speed.wall_ns(read).min(10_000_000));
+            let floor = floor(listener, read).map_err(|error| {
                 Failure::Work(format!("--compensate auto: no round trip could be made: {error}"))
             })?;
             let shown = floor.as_nanos() as f64 / 1e3;
-            say_line(&format!("a round trip takes {shown:.1} us here: it is taken off"));
+            say_line(&format!(
+                "a round trip takes {shown:.1} us beside the drive: it is taken off"
+            ));
             Ok(floor.min(time::Duration::from_millis(1)))
         }
     }
