@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// No command of a document runs so long: it hangs.
 const HANGS_AFTER: Duration = Duration::from_secs(300);
 
+/// A command that takes longer is named in the log: all of them are a large part of all tests.
+const TOLD_AFTER: Duration = Duration::from_secs(3);
+
 /// The shells of `sh` blocks know these; another word is an error, as nobody would have tried it.
 const PROGRAMS: [&str; 5] = ["manx", "cargo", "make", "ls", "head"];
 
@@ -175,7 +178,13 @@ impl Sandbox {
                 std::fs::write(folder.join("block.py"), block.lines.join("\n") + "\n").unwrap();
             }
             for (line, command) in commands(&block) {
+                let began = Instant::now();
                 let said = self.command(&folder, &command, block.told("long").is_some());
+                let took = began.elapsed();
+                if took > TOLD_AFTER {
+                    let shown = took.as_secs_f64();
+                    println!("{}:{line}: {shown:.1} s: {command}", document.name);
+                }
                 let said = if block.told("elsewhere").is_some() { missing(said) } else { said };
                 complaints.extend(
                     said.err().map(|why| format!("{}:{line}: `{command}`: {why}", document.name)),
@@ -208,8 +217,10 @@ impl Sandbox {
     }
 
     fn begin(&self, folder: &Path, command: &str) -> Child {
-        Command::new("sh")
-            .arg("-c")
+        // A shell that starts the tests in the background has them ignore Ctrl-C, and with them
+        // every command until it listens for it.
+        Command::new("env")
+            .args(["--default-signal=INT", "sh", "-c"])
             // In the shell's place, so that a signal reaches it.
             .arg(if command.contains('|') {
                 command.to_string()

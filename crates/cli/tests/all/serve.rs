@@ -428,6 +428,26 @@ fn qemu_and_fio_find_no_mismatch() {
     let jobs = ["--numjobs=4", "--offset_increment=16M", "--thread", "--trim_verify_zero=0"];
     if program("fio", &["--enghelp"]).is_some_and(|engines| engines.contains("nbd")) {
         program("fio", &[&job[..], &jobs].concat());
+        // Each block trimmed and then written.
+        let trims = ["--rw=randtrimwrite", "--bs=4k"];
+        program("fio", &[&job[..], &jobs, &trims].concat());
+    }
+    let report = served.end();
+    assert_eq!(report["errors"], 0, "{report}");
+}
+
+#[test]
+fn a_file_system_of_the_hosts_kernel_lies_on_a_served_drive() {
+    let served = Served::start("loop", &["--policy", "base"]);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("loop");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/serve_loop.sh");
+    let output = Command::new(script).arg(&folder).arg(served.uri()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0) => {}
+        Some(77) => println!("SKIPPED: {}", said.trim()),
+        _ => panic!("{said}"),
     }
     let report = served.end();
     assert_eq!(report["errors"], 0, "{report}");
