@@ -48,7 +48,7 @@ impl<E: Engine> Server<'_, E> {
         let [engine] = self.fleet.all() else {
             return Err("several drives are served: a store holds one".to_string());
         };
-        engine.snapshot(self.fleet.done_until(), folder, head)?;
+        engine.snapshot(self.present(), folder, head)?;
         let (took, folder) = (began.elapsed().as_secs_f64(), folder.display());
         info!("a snapshot is in {folder}: requests waited {took:.2} s");
         Ok(())
@@ -66,7 +66,7 @@ impl<E: Engine> Server<'_, E> {
 
     /// All engines take it, or none.
     fn change(&mut self, change: &Change) -> Result<(), String> {
-        let now = self.fleet.done_until();
+        let now = self.present();
         self.fleet.all().iter().try_for_each(|engine| engine.may_change(change))?;
         self.fleet.all_mut().iter_mut().for_each(|engine| engine.change(now, change));
         Ok(())
@@ -78,7 +78,7 @@ impl<E: Engine> Server<'_, E> {
         let is_model = self.fleet.all().iter().all(|engine| engine.drives() > 0);
         told(&Seen {
             engines: self.fleet.all(),
-            now: self.fleet.done_until(),
+            now: self.present(),
             speed: self.clock.speed().factor(),
             wall_s: self.began.elapsed().as_secs_f64(),
             tally: &self.tally,

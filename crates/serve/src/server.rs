@@ -59,6 +59,8 @@ pub struct Server<'a, E: Engine> {
     worked: time::Instant,
     /// Connections with answers to send.
     ready: Vec<u64>,
+    /// The instant at which the last requests came, where they came before they were read.
+    came: Instant,
     /// When the model completed what is about to be sent.
     given: Vec<Instant>,
     pub(crate) tally: Tally,
@@ -103,6 +105,7 @@ impl<'a, E: Engine> Server<'a, E> {
             pause: Pause::new(),
             worked: time::Instant::now(),
             ready: Vec::new(),
+            came: Instant::START,
             given: Vec::new(),
             tally: Tally::default(),
             room: Room::new(limits.memory),
@@ -184,7 +187,8 @@ impl<'a, E: Engine> Server<'a, E> {
         if self.fleet.under_way() > 0 && self.fleet.next_event_at() < now {
             self.commit(now);
         }
-        let now = self.advance(now);
+        self.came = self.advance(now).max(self.came);
+        let now = self.present();
         self.hand_on(watch, RECORDS)?;
         if self.fleet.has_news() {
             self.tick();
@@ -214,6 +218,11 @@ impl<'a, E: Engine> Server<'a, E> {
         }
         let ahead = Duration::from_ns(self.clock.speed().model_ns(ahead));
         self.fleet.done_until().max(now - ahead.min(now.since(Instant::START)))
+    }
+
+    /// Everything before it has been done, and nothing was asked after it.
+    pub(crate) fn present(&self) -> Instant {
+        self.fleet.done_until().max(self.came)
     }
 
     /// Tells the news of the engines.
@@ -282,7 +291,7 @@ impl<'a, E: Engine> Server<'a, E> {
                 continue;
             }
             if connection.is_deaf && !connection.is_full() {
-                let now = self.fleet.done_until();
+                let now = self.present();
                 self.act_on(number, now, None);
             }
             self.watch_for(number);
@@ -425,7 +434,7 @@ impl<'a, E: Engine> Server<'a, E> {
 
     /// Lets the connections act on time that passed, or on what the drive's controller answered.
     fn tick(&mut self) {
-        let now = self.fleet.done_until();
+        let now = self.present();
         let mut desk = AtNow { fleet: &mut self.fleet, now, owner: LISTENER };
         self.front.look(&mut desk);
         let mut faults = Vec::new();

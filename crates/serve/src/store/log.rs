@@ -129,6 +129,11 @@ impl Log {
                 out.extend_from_slice(data);
             }
         });
+        self.send_much()
+    }
+
+    /// Writes what was noted where that is much.
+    fn send_much(&mut self) -> io::Result<()> {
         if self.kept.len() < KEPT { Ok(()) } else { self.send() }
     }
 
@@ -136,12 +141,15 @@ impl Log {
     pub(super) fn put(&mut self, record: &Record) -> io::Result<()> {
         match record {
             Record::Command { now, ask, data } => return self.note(*now, ask, data),
-            Record::Admin { now, sqe, data } => self.append(|out| {
-                out.push(5);
-                out.extend_from_slice(&now.as_ns().to_le_bytes());
-                out.extend_from_slice(sqe.as_bytes());
-                out.extend_from_slice(data);
-            }),
+            Record::Admin { now, sqe, data } => {
+                self.append(|out| {
+                    out.push(5);
+                    out.extend_from_slice(&now.as_ns().to_le_bytes());
+                    out.extend_from_slice(sqe.as_bytes());
+                    out.extend_from_slice(data);
+                });
+                return self.send_much();
+            }
             Record::Until { now, sum } => self.append(|out| {
                 out.push(2);
                 out.extend_from_slice(&now.as_ns().to_le_bytes());
