@@ -72,7 +72,8 @@ pub fn storable(scenario: &Scenario) -> Result<(), &'static str> {
     } else if scenario.faults.is_on() {
         "faults: a store does not keep which blocks went bad"
     } else if !scenario.recovery.keep {
-        "recovery.keep: false, and a start after a kill is a recovery: true"
+        "recovery.keep: false, and a store needs what a recovery does: where `true` is not \
+         allowed, --set recovery.keep=true says why"
     } else {
         return Ok(());
     })

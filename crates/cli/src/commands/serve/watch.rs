@@ -53,11 +53,6 @@ impl Watch for Terminal {
 
     fn head(&self) -> Result<Head, String> {
         let scenario = self.knobs.scenario();
-        if !scenario.recovery.keep {
-            let why = "recovery.keep: this drive keeps nothing for a recovery, which a store needs; \
-                       serve it with --set recovery.keep=true to hear why";
-            return Err(why.to_string());
-        }
         store::storable(scenario)?;
         Ok(store::head(scenario))
     }
