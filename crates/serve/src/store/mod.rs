@@ -122,20 +122,22 @@ impl Store {
         base.write(&base_path(folder, 0))?;
         let log = Log::create(&log_path(folder, 0))?;
         head.write(folder)?;
-        let (folder, has_controller) = (folder.to_path_buf(), head.has_controller);
-        let (most, broken) = (LOG_MOST, None);
-        Ok(Self {
-            folder,
+        Ok(Self::of(folder, head, (base, log, data, lock)))
+    }
+
+    fn of(folder: &Path, head: Head, (base, log, data, lock): (Base, Log, File, File)) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            has_controller: head.has_controller,
             head,
-            has_controller,
             base,
             log,
             data,
             _lock: lock,
-            most,
-            broken,
+            most: LOG_MOST,
+            broken: None,
             is_told: false,
-        })
+        }
     }
 
     /// The store of a folder, if it is one of the drive that `head` describes.
@@ -157,20 +159,8 @@ impl Store {
             return Err(StoreError::Damaged(path, why));
         }
         let log = Log::open(&log_path(folder, found.generation))?;
-        let (folder, has_controller) = (folder.to_path_buf(), head.has_controller);
-        let (most, broken) = (LOG_MOST, None);
-        Ok(Self {
-            folder,
-            head: found,
-            has_controller,
-            base,
-            log,
-            data,
-            _lock: lock,
-            most,
-            broken,
-            is_told: false,
-        })
+        let has_controller = head.has_controller;
+        Ok(Self { has_controller, ..Self::of(folder, found, (base, log, data, lock)) })
     }
 
     /// With a log of at most so many bytes.
