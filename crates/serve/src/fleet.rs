@@ -47,6 +47,11 @@ impl<E: Engine> Fleet<E> {
         self.engines.iter().any(|engine| engine.store().is_some())
     }
 
+    /// One of them is behind an NVMe controller.
+    pub fn has_controllers(&mut self) -> bool {
+        self.engines.iter_mut().any(|engine| engine.controller().is_some())
+    }
+
     /// The log of a store is as long as it may be.
     pub fn is_log_full(&self) -> bool {
         self.engines.iter().any(Engine::is_log_full)

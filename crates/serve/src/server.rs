@@ -173,6 +173,8 @@ impl<'a, E: Engine> Server<'a, E> {
             }
         }
         let settled = self.settle(false);
+        self.send_ready();
+        self.connections.values_mut().for_each(Connection::end);
         self.hand_on(watch, 0)?;
         settled?;
         self.tally.span = self.clock.now().since(Instant::START);
@@ -183,7 +185,8 @@ impl<'a, E: Engine> Server<'a, E> {
 
     /// Does what the model owes up to now, and gives the answers to their connections.
     pub(crate) fn catch_up(&mut self, watch: &mut dyn Watch) -> Result<Instant, String> {
-        let now = self.clock.now();
+        // A base that was made in service has brought the model beyond the clock.
+        let now = self.clock.now().max(self.fleet.done_until());
         if self.fleet.under_way() > 0 && self.fleet.next_event_at() < now {
             self.commit(now);
         }

@@ -68,6 +68,10 @@ impl fmt::Debug for Tls {
     }
 }
 
+/// More than the records that one read of the socket can complete: nothing decrypted stays behind,
+/// which no socket would tell of.
+const RECORDS: usize = 64 << 10;
+
 /// One connection's keys, between its socket and its session.
 pub(crate) struct Cipher(ServerConnection);
 
@@ -82,13 +86,21 @@ impl Cipher {
     /// # Errors
     /// As of a socket; `InvalidData` where the client breaks TLS or has no right certificate.
     pub fn read(&mut self, stream: &mut Stream, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
         loop {
-            match self.0.reader().read(buffer) {
+            match self.0.reader().read(&mut buffer[filled..]) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                read => return read,
+                Err(_) if filled > 0 => return Ok(filled),
+                Ok(read) if read > 0 && buffer.len() - filled - read > RECORDS => filled += read,
+                read => return read.map(|read| filled + read),
             }
-            if self.0.read_tls(stream)? == 0 {
-                return Ok(0);
+            match self.0.read_tls(stream) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && filled > 0 => {
+                    return Ok(filled);
+                }
+                Err(error) => return Err(error),
+                Ok(0) => return Ok(filled),
+                Ok(_) => {}
             }
             if let Err(error) = self.0.process_new_packets() {
                 // The alert says why; nobody may be there to hear it.

@@ -42,11 +42,11 @@ for cookie in cookies:
 assert all(buffer.to_bytearray() == pattern[(number % 4) << 20:][:1 << 20] for number, buffer in enumerate(buffers))
 h.pwrite(bytes(32 << 20), 0)
 assert h.pread(32 << 20, 0) == bytes(32 << 20)
-for folder in (stranger, bare):
-    print(refused(folder))
 if required:
-    print(refused(""))
+    for folder in (stranger, bare, ""):
+        print(refused(folder))
 else:
+    assert connect(bare).get_tls_negotiated()
     other = connect("")
     assert not other.get_tls_negotiated() and other.pread(4096, 0) == bytes(4096)
 assert h.pread(4096, 0) == bytes(4096)

@@ -64,10 +64,12 @@ fn answered(served: &Served, option: &[u8], rest: &[u8]) -> Vec<u8> {
 #[test]
 fn clients_with_the_right_certificate_are_served_encrypted_and_no_others() {
     let [server, client, stranger, bare] = folders("tls").map(|path| path.display().to_string());
-    let verified = ["--tls-certificates", &server, "--tls-verify-peer"];
+    let encrypted = ["--tls-certificates", &server];
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/serve_tls.py");
-    for (mode, name) in [("require", "tls-required"), ("on", "tls-on")] {
-        let served = Served::start(name, &[&verified[..], &["--tls", mode]].concat());
+    for (mode, verifies, name) in
+        [("require", &["--tls-verify-peer"][..], "tls-required"), ("on", &[], "tls-on")]
+    {
+        let served = Served::start(name, &[&encrypted[..], &["--tls", mode], verifies].concat());
         let list = b"IHAVEOPT\0\0\0\x03\0\0\0\0";
         let start = b"IHAVEOPT\0\0\0\x05\0\0\0\0";
         let refused = answered(&served, list, &[]);
@@ -103,6 +105,10 @@ fn wrong_certificates_are_told_before_a_drive_is_made() {
         (&["--tls-certificates", &client], "server-cert.pem"),
         (&["--tls-certificates", &bare], "server-cert.pem"),
         (&["--tls-verify-peer"], "--tls-certificates"),
+        (
+            &["--tls-certificates", &server_text, "--tls-verify-peer", "--tls", "on"],
+            "--tls require",
+        ),
         (&["--tls", "on"], "--tls-certificates"),
         (&["--tls", "off", "--tls-certificates", &server_text], "on, require"),
         (&["--protocol", "vhost-user", "--tls-certificates", &server_text], "--protocol nbd"),

@@ -8,10 +8,13 @@ use crate::store::{Head, Store};
 use manx_core::drive::{DriveSpec, Status, Storage};
 use manx_core::host::Oracle;
 use manx_core::nvme::admin::opcode;
-use manx_core::nvme::{AdminReply, Sqe};
+use manx_core::nvme::{AdminReply, Sqe, StatusField};
 use manx_core::units::Instant;
 use std::io;
 use std::path::Path;
+
+/// Bytes of the longest feature (13h).
+const FEATURE_DATA: usize = 512;
 
 impl<S: Storage> Machine<S> {
     /// A machine without bytes, which notes the promises of its drive: for a replay.
@@ -38,17 +41,26 @@ impl<S: Storage> Machine<S> {
     where
         S: Served,
     {
-        let controller = self.storage.controller()?;
+        let reply = self.storage.controller()?.admin(now, sqe, data);
+        let is_taken = match &reply {
+            AdminReply::Done(done) => done.status == StatusField::SUCCESS,
+            AdminReply::Later => true,
+        };
         if let Some(store) = &mut self.store
+            && is_taken
             && [opcode::SET_FEATURES, opcode::ABORT].contains(&sqe.opcode)
         {
+            let data = &data[..data.len().min(FEATURE_DATA)];
             store.note_admin(now, sqe, data);
             if sqe.opcode == opcode::SET_FEATURES {
-                self.features.retain(|(old, _)| subject(old) != subject(sqe));
-                self.features.push((*sqe, data.into()));
+                let set = (*sqe, data.into());
+                match self.features.iter_mut().find(|(old, _)| subject(old) == subject(sqe)) {
+                    Some(old) => *old = set,
+                    None => self.features.push(set),
+                }
             }
         }
-        Some(controller.admin(now, sqe, data))
+        Some(reply)
     }
 
     /// The store, if there is one.

@@ -107,10 +107,13 @@ impl Store {
         fill: impl FnOnce(&mut Base, &File) -> io::Result<()>,
     ) -> Result<Self, StoreError> {
         fs::create_dir_all(folder).map_err(StoreError::at(folder))?;
+        // A start makes the lock first: without one, files of these names are of another program.
+        let was_begun = folder.join("lock").exists();
         for entry in fs::read_dir(folder).map_err(StoreError::at(folder))? {
             let name = entry.map_err(StoreError::at(folder))?.file_name();
             // A start that was killed leaves what comes before the head.
-            if !["lock", "data", "base-0", "log-0", head::DRAFT].iter().any(|own| name == *own) {
+            let own = ["lock", "data", "base-0", "log-0", head::DRAFT];
+            if !was_begun || !own.iter().any(|own| name == *own) {
                 return Err(StoreError::Occupied(folder.join(name)));
             }
         }
@@ -253,9 +256,15 @@ impl Store {
             return Err(why.clone());
         }
         let stopped = self.log.put(&Record::Stop { now }).and_then(|()| self.log.send());
-        stopped.map_err(|error| format!("{}: {error}", self.folder.display()))?;
-        must_hold(rest, content)?;
-        self.next(rest, content).map_err(|error| error.to_string())
+        let next = stopped
+            .map_err(|error| format!("{}: {error}", self.folder.display()))
+            .and_then(|()| must_hold(rest, content))
+            .and_then(|()| self.next(rest, content).map_err(|error| error.to_string()));
+        if let Err(why) = &next {
+            // The log has its end: nothing may follow.
+            self.fail(&io::Error::other(why.clone()));
+        }
+        next
     }
 
     /// The next generation: bytes to their places, a new map, an empty log; the head decides.

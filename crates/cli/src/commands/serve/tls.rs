@@ -11,6 +11,10 @@ pub fn check_tls(args: &ServeArgs) -> Result<(), ConfigError> {
             "--tls-certificates {}: TLS is spoken with --protocol nbd",
             folder.display()
         ))),
+        Some(_) if args.tls_verify_peer && args.tls == TlsMode::On => Err(ConfigError::new(
+            "--tls on: clients in the clear show no certificate, and --tls-verify-peer wants one: \
+             --tls require",
+        )),
         _ => certificates(args).map(drop),
     }
 }
