@@ -351,6 +351,35 @@ fn is_read_only_then(folder: &Folder, command: Command, before: impl Fn(u32)) {
 }
 
 #[test]
+fn the_log_goes_forwards_after_a_base_that_was_made_under_load() {
+    let folder = Folder::new("forwards");
+    let (mut child, _) = serve(&folder, &["--store-log", "1MiB", "--speed", "0.1"]);
+    // A client with more under way than is heard of, whose rest comes when the base is made.
+    let mut deep = connect(&folder);
+    let mut answers = deep.try_clone().unwrap();
+    let drained = std::thread::spawn(move || std::io::copy(&mut answers, &mut std::io::sink()));
+    let reader = std::thread::spawn(move || {
+        let batch: Vec<u8> =
+            (0..512u64).flat_map(|at| request(0, 0, at, at * 4096, 4096)).collect();
+        while deep.write_all(&batch).is_ok() {}
+    });
+    let mut writer = connect(&folder);
+    for number in 0..60u64 {
+        let mut write = request(1, 0, number, number << 16, 65_536);
+        write.resize(write.len() + 65_536, number as u8);
+        writer.write_all(&write).unwrap();
+        std::thread::sleep(Duration::from_millis(40));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let checked = info(&folder);
+    assert!(checked.contains("every checksum is right"), "{checked}");
+    assert!(!checked.contains("base 1:"), "no base was made meanwhile: {checked}");
+    reader.join().unwrap();
+    let _ = drained.join().unwrap();
+}
+
+#[test]
 fn over_nvme_what_was_flushed_or_fua_outlives_the_server() {
     let folder = Folder::new("nvme");
     let store = folder.path("store");
