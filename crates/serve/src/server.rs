@@ -169,7 +169,7 @@ impl<'a, E: Engine> Server<'a, E> {
                 self.close_slow();
                 self.tick();
                 self.tell_news();
-                self.keep()?;
+                self.keep();
             }
         }
         let settled = self.settle(false);

@@ -17,7 +17,7 @@ impl<E: Engine> Server<'_, E> {
 
     /// Once a second: an idle drive's progress is in the store, too; a log that is long becomes its
     /// base.
-    pub(crate) fn keep(&mut self) -> Result<(), String> {
+    pub(crate) fn keep(&mut self) {
         let until = self.fleet.done_until();
         if self.fleet.next_event_at() < Instant::NEVER {
             self.commit(until);
@@ -30,13 +30,11 @@ impl<E: Engine> Server<'_, E> {
             let settled = self.settle(true);
             self.send_ready();
             if let Err(why) = settled {
-                error!("{why}");
-                return Ok(());
+                return error!("{why}");
             }
             let took = began.elapsed().as_secs_f64();
             info!("the store's log became its base: requests waited {took:.2} s");
         }
-        Ok(())
     }
 
     /// Requests under way end at once, in the model's time, and then logs become bases.

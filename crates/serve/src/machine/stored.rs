@@ -134,9 +134,16 @@ impl<S: Storage> Machine<S> {
         S: Served,
     {
         self.settle(now)?;
-        let (Some(store), Some(build)) = (&self.store, &self.builder) else { return Ok(()) };
-        let storage = build(store.map())?;
-        self.content = store.content(&storage).map_err(|error| error.to_string())?;
+        let (Some(store), Some(build)) = (&mut self.store, &self.builder) else { return Ok(()) };
+        let made = build(store.map()).and_then(|storage| {
+            let content = store.content(&storage).map_err(|error| error.to_string())?;
+            Ok((storage, content))
+        });
+        let (storage, content) = made.inspect_err(|why| {
+            // The log is of the new base's drive, and this one is not it: nothing may follow.
+            store.fail(&io::Error::other(why.clone()));
+        })?;
+        self.content = content;
         (self.oracle, self.storage, self.sum) = (Oracle::new(&storage), storage, 0);
         // Hosts have set this controller, and know of no other.
         for (sqe, data) in std::mem::take(&mut self.features) {
