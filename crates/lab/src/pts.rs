@@ -18,6 +18,9 @@ pub const ROUNDS_MAX: usize = 25;
 const RANGE_PERCENT: f64 = 20.0;
 const SLOPE_PERCENT: f64 = 10.0;
 
+/// A latency that moves by less in every window is a constant (percent).
+const CONSTANT_PERCENT: f64 = 0.01;
+
 const NOTHING: &str = "nothing was counted";
 
 /// The judgement of five rounds.
@@ -94,6 +97,21 @@ pub fn judge(result: &RunResult, open_loop: bool) -> PtsReport {
     };
     if let Some(window) = last {
         report.text = in_words(&report, &window, kind);
+    }
+    if open_loop && windows.iter().flatten().all(|window| window.range_percent < CONSTANT_PERCENT) {
+        // A buffer that takes every write at once hides what the flash does.
+        report.steady = false;
+        report.first_steady_round = None;
+        report.text = last.map_or(report.text, |window| {
+            format!(
+                "no verdict: the host sets the rate, and the mean latency of {kind}s is {:.3} us \
+                 in every round, whatever the flash does; a closed loop \
+                 (workload.arrival=\"closed\") has a rate that can tell, as the specification has it",
+                window.mean
+            )
+        });
+    } else if report.steady && result.state.waf_steady == Some(false) {
+        report.text += "; the WAF is not steady yet";
     }
     report
 }

@@ -39,6 +39,9 @@ pub struct TimeoutArgs {
     /// The longest GC run: 35ms
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = time)]
     pub gc: Duration,
+    /// Put runs beside the formula: some seconds
+    #[arg(long)]
+    pub check: bool,
     /// One JSON document on stdout
     #[arg(long)]
     pub json: bool,
@@ -89,6 +92,9 @@ pub struct TwArgs {
     /// Small writes of the user to the whole RAID-5: also the window under these
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = rate)]
     pub raid5_writes: Option<Bandwidth>,
+    /// Put runs beside the formula: some seconds
+    #[arg(long)]
+    pub check: bool,
     /// One JSON document on stdout
     #[arg(long)]
     pub json: bool,

@@ -6,6 +6,7 @@ use crate::signals::{self, STOP};
 use manx_lab::cache::Cache;
 use manx_lab::compare::Options;
 use manx_lab::plan::buffer::Buffer;
+use manx_lab::plan::check;
 use manx_lab::plan::endurance::Endurance;
 use manx_lab::plan::fleet::Fleet;
 use manx_lab::plan::op::Op;
@@ -22,14 +23,24 @@ const SEED: u64 = 1;
 pub fn run(command: &PlanCommand) -> Result<(), Failure> {
     match command {
         PlanCommand::Tw(args) => {
-            let plan = args.question()?.answer()?;
-            print(&if args.json { show::document(&plan) } else { show::text(&plan) })
+            let question = args.question()?;
+            let plan = question.answer()?;
+            let check = checked(args.check, &|options| check::windows(&question, options))?;
+            print(&match (args.json, &check) {
+                (true, check) => show::document(&plan, check.as_ref()),
+                (false, None) => show::text(&plan),
+                (false, Some(check)) => show::text(&plan) + &check.text(),
+            })
         }
         PlanCommand::Timeout(args) => {
             let question = Timeout { gc: args.gc, below: args.writes_below };
             let answer = question.answer()?;
-            let document = || question.document(&answer);
-            print(&if args.json { document() } else { question.text(&answer) })
+            let check = checked(args.check, &|options| check::longest(&answer, options))?;
+            print(&match (args.json, &check) {
+                (true, check) => question.document(&answer, check.as_ref()),
+                (false, None) => question.text(&answer),
+                (false, Some(check)) => question.text(&answer) + &check.text(),
+            })
         }
         PlanCommand::Op(args) => {
             let asked = Op { op: args.op.clone(), pages: args.pages };
@@ -66,15 +77,28 @@ pub fn run(command: &PlanCommand) -> Result<(), Failure> {
     }
 }
 
+/// What a check gives, where one was asked for.
+fn checked<T>(
+    asked: bool,
+    check: &dyn Fn(&Options<'_>) -> Result<T, RunError>,
+) -> Result<Option<T>, Failure> {
+    if !asked {
+        return Ok(None);
+    }
+    signals::listen();
+    let cache = Cache::of_user();
+    Ok(Some(check(&Options::plain(cache.as_ref(), &STOP))?))
+}
+
 /// A check of a sheet.
 type Check<'a> = &'a dyn Fn(&mut Sheet, &Options<'_>) -> Result<(), RunError>;
 
 /// Prints a sheet, with a run beside it where that was asked for.
-fn told(mut sheet: Sheet, args: SheetArgs, check: Check<'_>) -> Result<(), Failure> {
-    if args.check {
-        signals::listen();
-        let cache = Cache::of_user();
-        check(&mut sheet, &Options::plain(cache.as_ref(), &STOP))?;
-    }
+fn told(sheet: Sheet, args: SheetArgs, check: Check<'_>) -> Result<(), Failure> {
+    let checked = checked(args.check, &|options| {
+        let mut beside = sheet.clone();
+        check(&mut beside, options).map(|()| beside)
+    })?;
+    let sheet = checked.unwrap_or(sheet);
     print(&if args.json { sheet.document() } else { sheet.text() })
 }

@@ -4,15 +4,20 @@
 use super::bounds::{self, Bound};
 use super::causes::{self, Share};
 use super::cost::Cost;
-use super::goal::{Goal, Judged, unread};
+use super::goal::{Goal, Judged, refusal, unread};
+use super::prices::Pace;
 use super::question::{Load, Minimise, Question, shell};
 use super::search::{Search, is_small};
 use super::seen::{Seen, Standing, worst};
 use super::shots::{Shots, Stop};
+use manx_core::stats::RunResult;
 use serde::Serialize;
 
 /// Failed settings that are told, one of each policy.
 const BROKEN_MAX: usize = 8;
+
+/// A run that reclaims less for what it programs has not met its GC (ratio).
+const RECLAIMED_MIN: f64 = 0.5;
 
 /// Lines of the front at most.
 const FRONT_MAX: usize = 12;
@@ -65,6 +70,8 @@ pub struct Line {
     pub unread: u64,
     /// How much of the goal that is nearest is used up (ratio).
     pub used: f64,
+    /// Why it does not keep the goals where its latencies do not say so; empty where they do.
+    pub why: String,
     /// Results of further seeds, where an interval reached to both sides of a goal.
     pub seeds: Vec<Vec<Judged>>,
     /// The command that plays it.
@@ -160,13 +167,15 @@ pub fn answer<'a>(
     tell: Tell<'_>,
 ) -> Result<Answer, Stop> {
     let bad: Vec<usize> = invalid.iter().map(|(setting, _)| *setting).collect();
-    let Found { seen, bounds, best, undecided, exact } = find(question, &mut shots, &bad, tell)?;
+    let Found { seen, bounds, best, undecided, exact, pace } =
+        find(question, &mut shots, &bad, tell)?;
     let broken = broken(question, &seen);
     let line = |at: usize| line(question, at, &seen[at]);
     let whole = |at: &usize| seen[*at].is_whole();
     let lines: Vec<Line> = (0..seen.len()).filter(whole).map(line).collect();
     let effort = effort(question, &seen, &shots, undecided);
-    let remarks = remarks(question, &shots, invalid, &seen, best);
+    let mut remarks = remarks(question, &shots, invalid, &seen, best);
+    remarks.extend(on_speed(question, pace));
     let impossible =
         best.is_none().then(|| Impossible { question, bounds: &bounds, undecided, exact });
     let axes = question.plan.axes().iter();
@@ -205,6 +214,7 @@ struct Found {
     best: Option<usize>,
     undecided: usize,
     exact: bool,
+    pace: Option<Pace>,
 }
 
 /// Plays what the answer needs: of few settings all, and bounds only where none keeps the goals.
@@ -221,7 +231,12 @@ fn find<'a>(
     }
     let exact = few || question.exhaustive;
     let possible = is_possible(question, &bounds);
-    let mut search = Search::new(question, shots, bad, tell)?;
+    let pace = match (question.is_priced_by_speed(), &first) {
+        (false, _) => None,
+        (true, None) => bounds::first(question, shots)?.map(|(run, _)| Pace::of(&run.result)),
+        (true, Some((run, _))) => Some(Pace::of(&run.result)),
+    };
+    let mut search = Search::new(question, shots, bad, pace, tell)?;
     let best = match possible {
         _ if exact => search.play_all()?,
         true => search.run(first)?,
@@ -232,15 +247,58 @@ fn find<'a>(
     if few && best.is_none() {
         (bounds, _) = bounds::bounds(question, shots)?;
     }
-    Ok(Found { seen, bounds, best, undecided, exact })
+    Ok(Found { seen, bounds, best, undecided, exact, pace })
 }
 
 /// As far as bounds can tell: a scenario that `nogc` does not go with has none.
 fn is_possible(question: &Question, bounds: &[Bound]) -> bool {
-    let keeps = |bound: &Bound| bound.meets || straddles(question, bound);
-    bounds.is_empty()
-        || bounds.iter().filter(|bound| bound.holds).any(keeps)
+    bounds.iter().all(|bound| !bound.holds)
+        || missed_by_all(question, bounds).is_empty()
         || !bounds::unbounded(question).is_empty()
+}
+
+/// Goals that no bound keeps, each with the bound that comes nearest. A drive that suspends programs
+/// is a bound of reads, and one that does not of writes: no one drive need keep all goals.
+fn missed_by_all<'a>(question: &Question, bounds: &'a [Bound]) -> Vec<(usize, &'a Bound)> {
+    let holding = || bounds.iter().filter(|bound| bound.holds);
+    let missed = question.goals.iter().enumerate().filter(|(at, goal)| {
+        !holding().any(|bound| bound.judged[*at].meets || bound.judged[*at].straddles(goal))
+    });
+    let nearest = |at: usize| {
+        let used = |bound: &Bound| bound.judged[at].used;
+        holding().min_by(|one, other| used(one).total_cmp(&used(other)))
+    };
+    missed.filter_map(|(at, _)| Some((at, nearest(at)?))).collect()
+}
+
+/// A run that lives on free space says little of what GC will cost.
+fn lacks_collections(result: &RunResult) -> Option<String> {
+    let halves = result.state.reclaimed_per_written?;
+    let (waf, reclaimed) = (result.flash.waf?, (halves[0] + halves[1]) / 2.0);
+    (reclaimed < RECLAIMED_MIN * waf).then(|| {
+        format!(
+            "the recommended drive reclaimed {reclaimed:.2} bytes for each byte that was written, \
+             and programmed {waf:.2}: it lived on free space, so its WAF, wear, price and tail lack \
+             collections that come later; more requests (workload.requests, --loop) have them"
+        )
+    })
+}
+
+/// Remark on a load that asks a faster drive for more.
+fn on_speed(question: &Question, pace: Option<Pace>) -> Option<String> {
+    let asked = "the load is a closed loop, so a faster drive is asked for more";
+    question.is_priced_by_speed().then(|| match pace {
+        Some(pace) => format!(
+            "{asked}: the prices are those of {:.0} requests/s for every setting, what a drive \
+             whose GC costs nothing does",
+            pace.rate_per_s()
+        ),
+        None => format!(
+            "{asked}, wears out and is paid for sooner: nogc does not go with this scenario, and \
+             without it there is no rate that all settings could be priced by; a cheaper setting \
+             may have been passed by"
+        ),
+    })
 }
 
 /// Remarks on the question, the runs, and on what a reader of the recommendation must know.
@@ -262,6 +320,7 @@ fn remarks(
              be read: a percentile of reads counts them as slower than any limit"
         ));
     }
+    remarks.extend(lacks_collections(result));
     remarks.extend(result.warnings.iter().map(|text| format!("the recommended drive: {text}")));
     remarks
 }
@@ -315,17 +374,23 @@ impl Impossible<'_> {
                  --exhaustive runs them all"
             );
         }
-        let mut holding = bounds.iter().filter(|bound| bound.holds);
-        let keeps = |bound: &Bound| bound.meets || straddles(question, bound);
-        if holding.clone().any(keeps) {
+        if let Some(bound) = bounds.iter().find(|bound| !bound.refusal.is_empty()) {
             return format!(
-                "no setting of this question keeps the goals{all}, though a drive whose GC costs \
-                 nothing would: other policies, more over-provisioning or other marks may (--over, \
-                 --policies)"
+                "no setting of this question keeps the goals{all}; with GC at no cost too the drive \
+                 {}: it runs out of spare blocks (faults), which is no matter of latencies",
+                bound.refusal
             );
         }
+        let missed = missed_by_all(question, bounds);
+        let Some((_, best)) = missed.first() else {
+            let each = if question.goals.len() > 1 { " keep each of them" } else { "" };
+            return format!(
+                "no setting of this question keeps the goals{all}, though a drive whose GC costs \
+                 nothing would{each}: other policies, more over-provisioning or other marks may \
+                 (--over, --policies)"
+            );
+        };
         let unbounded = bounds::unbounded(question);
-        let Some(best) = holding.next_back().or(bounds.first()) else { return String::new() };
         let set_by = match best.set_by.as_str() {
             "" => String::new(),
             text => format!(": {text}"),
@@ -334,7 +399,7 @@ impl Impossible<'_> {
             Some(bound) => format!(". What would keep them: GC at no cost, {}", bound.name),
             None => String::new(),
         };
-        let missed = self.missed(best);
+        let missed = self.missed(&missed);
         if !unbounded.is_empty() {
             return format!(
                 "no setting of this question keeps the goals{all}; with GC at no cost {missed}\
@@ -349,9 +414,9 @@ impl Impossible<'_> {
     }
 
     /// "read.p99 < 1ms is 2.56ms".
-    fn missed(&self, bound: &Bound) -> String {
-        let goals = self.question.goals.iter().zip(&bound.judged);
-        let told = goals.filter(|(_, judged)| !judged.meets).map(|(goal, judged)| {
+    fn missed(&self, missed: &[(usize, &Bound)]) -> String {
+        let told = missed.iter().map(|(at, bound)| {
+            let (goal, judged) = (&self.question.goals[*at], &bound.judged[*at]);
             let value = judged.value.map_or("not reported".to_string(), |value| goal.show(value));
             format!("{} is {value}", goal.text)
         });
@@ -399,7 +464,29 @@ fn line(question: &Question, at: usize, seen: &Seen) -> Line {
         meets: seen.standing == Standing::Met,
         unread: result.map_or(0, unread),
         used: worst(&seen.judged),
+        why: why(seen),
         seeds: seen.seeds.clone(),
+    }
+}
+
+/// Why a setting does not count whose latencies keep the goals, or say nothing.
+fn why(seen: &Seen) -> String {
+    let Some(result) = seen.result() else { return String::new() };
+    if let Some(refusal) = refusal(result) {
+        return refusal;
+    }
+    if seen.is_whole() && result.requests == 0 {
+        return "every request belongs to the warm-up: nothing was measured".to_string();
+    }
+    let keeps = seen.is_whole() && seen.judged.iter().all(|judged| judged.meets);
+    match seen.standing {
+        Standing::Missed if keeps && seen.seeds.is_empty() => {
+            "as near to the goal as a setting that further seeds decided against".to_string()
+        }
+        Standing::Missed if keeps => {
+            "further seeds miss the goal, and the mean of all decides".to_string()
+        }
+        _ => String::new(),
     }
 }
 
@@ -428,12 +515,6 @@ fn front(mut lines: Vec<Line>) -> Vec<Line> {
     lines.sort_by(|one, other| one.price.total_cmp(&other.price));
     lines.truncate(FRONT_MAX);
     lines
-}
-
-/// The interval of a goal that a bound misses reaches to both sides of it.
-fn straddles(question: &Question, bound: &Bound) -> bool {
-    let missed = question.goals.iter().zip(&bound.judged).filter(|(_, judged)| !judged.meets);
-    missed.clone().count() > 0 && missed.into_iter().all(|(goal, judged)| judged.straddles(goal))
 }
 
 /// The best try of each policy that failed, and what broke it.

@@ -4,7 +4,7 @@
 //! what takes the time instead.
 
 use super::causes::{self, Share};
-use super::goal::{Judged, Of};
+use super::goal::{Judged, Of, refusal};
 use super::question::{Load, Question};
 use super::shots::{Played, Shots, Stop, Until, shape};
 use crate::campaign::Point;
@@ -40,6 +40,9 @@ pub struct Bound {
     pub causes: Vec<Share>,
     /// Cause of the bound, in a sentence; empty where it keeps the goals.
     pub set_by: String,
+    /// Writes that it refused, as its faults made it read-only: then it bounds nothing. Empty
+    /// where it took all.
+    pub refusal: String,
     /// The command that plays it.
     pub command: String,
 }
@@ -54,6 +57,13 @@ struct Kind {
 
 /// Keys that change nothing for a drive whose GC costs nothing, or of which it has the most.
 const BOUNDED: [&str; 3] = ["device.op", "drive.buffer", "drive.power_loss_protection"];
+
+/// A write buffer that outlives a power loss, as `gtf` has it.
+const PROTECTED: [(&str, &str); 3] = [
+    ("drive.power_loss_protection", "true"),
+    ("drive.background_flush", "true"),
+    ("drive.write_through", "false"),
+];
 
 /// Of what the question has the bounds say nothing: policies that place pages, or read an array, in
 /// another way, and keys of other hardware.
@@ -78,18 +88,33 @@ pub fn unbounded(question: &Question) -> Vec<String> {
 /// The run of the first bound, and its scenario.
 pub type First = Option<(Played, Point)>;
 
+/// Plays the first of them alone; none where `nogc` does not go with the scenario.
+pub fn first(question: &Question, shots: &mut Shots<'_>) -> Result<First, Stop> {
+    for kind in kinds(question) {
+        if let Some(point) = point(question, &kind) {
+            let played = shots.play_points(std::slice::from_ref(&point), Until::End)?.remove(0);
+            return Ok(Some((played, point)));
+        }
+    }
+    Ok(None)
+}
+
+fn point(question: &Question, kind: &Kind) -> Option<Point> {
+    let keys = kind
+        .keys
+        .iter()
+        .map(|(key, value)| Override::new(*key, value.clone(), format!("--set {key}={value}")));
+    let mut scenario = question.plan.request().with(keys).under(kind.policy).ok()?;
+    shape(&mut scenario, &question.load, 0);
+    Some((kind.policy.to_string(), scenario))
+}
+
 /// Plays them until one keeps the goals.
 pub fn bounds(question: &Question, shots: &mut Shots<'_>) -> Result<(Vec<Bound>, First), Stop> {
     let (mut all, mut first) = (Vec::new(), None);
     for kind in kinds(question) {
-        let keys = kind
-            .keys
-            .iter()
-            .map(|(key, value)| Override::new(*key, value.clone(), format!("--set {key}={value}")));
-        let request = question.plan.request().with(keys);
-        let Ok(mut scenario) = request.under(kind.policy) else { continue };
-        shape(&mut scenario, &question.load, 0);
-        let points = [(kind.policy.to_string(), scenario)];
+        let Some(point) = point(question, &kind) else { continue };
+        let points = [point];
         let mut played = match shots.play_points(&points, Until::End) {
             // A drive of four times the dies may be more than memory holds: then it is not told.
             Err(Stop::Run(_)) if !all.is_empty() => break,
@@ -127,17 +152,23 @@ fn kinds(question: &Question) -> Vec<Kind> {
         keys.push(("drive.buffer", buffer));
     }
     with_buffer.push(("drive.buffer", ENOUGH.to_string()));
+    if may_be_protected(question) {
+        for key in PROTECTED {
+            keys.push((key.0, key.1.to_string()));
+            with_buffer.push((key.0, key.1.to_string()));
+        }
+    }
     let mut kinds = vec![
         Kind { name: "GC at no cost".to_string(), policy: "nogc", keys: keys.clone(), holds: true },
         Kind {
             name: "GC at no cost, reads suspend programs".to_string(),
-            policy: "nogc/limited-pes",
+            policy: "nogc/pes(ipc)",
             keys,
             holds: true,
         },
         Kind {
             name: format!("and a write buffer of {ENOUGH}"),
-            policy: "nogc/limited-pes",
+            policy: "nogc/pes(ipc)",
             keys: with_buffer.clone(),
             holds: false,
         },
@@ -151,9 +182,26 @@ fn kinds(question: &Question) -> Vec<Kind> {
         keys.push(("device.geometry.ways", (base.ways * times).to_string()));
         keys.push(("device.geometry.blocks", blocks.to_string()));
         let name = format!("and {words} the dies, {}", dies(question) * u64::from(times));
-        kinds.push(Kind { name, policy: "nogc/limited-pes", keys, holds: false });
+        kinds.push(Kind { name, policy: "nogc/pes(ipc)", keys, holds: false });
     }
     kinds
+}
+
+/// A setting or a policy of the question protects the write buffer, and the scenario does not:
+/// then the bound does.
+fn may_be_protected(question: &Question) -> bool {
+    let plan = &question.plan;
+    let is_key = |key: &str| key == PROTECTED[0].0;
+    let says = |value: &String| value.parse() == Ok(true);
+    let mut axes = plan.axes().iter().filter(|axis| is_key(&axis.key));
+    let by_axis = axes.any(|axis| axis.values.iter().any(says));
+    let is_protected = |policy: &String| {
+        let scenario = plan.request().under(policy);
+        scenario.is_ok_and(|scenario| scenario.drive.power_loss_protection)
+    };
+    by_axis
+        || (!question.base.drive.power_loss_protection
+            && plan.asked().policies.iter().any(is_protected))
 }
 
 /// Dies of the question's drive.
@@ -180,8 +228,11 @@ fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunRes
     });
     let policy = ["--policy".to_string(), kind.policy.to_string()];
     let words: Vec<String> = question.command.iter().cloned().chain(policy).chain(sets).collect();
-    let (name, holds, command) = (kind.name.clone(), kind.holds, words.join(" "));
-    Bound { name, judged, meets, holds, causes, set_by, command }
+    let refusal = refusal(result);
+    let holds = kind.holds && refusal.is_none();
+    let (name, command, refusal) =
+        (kind.name.clone(), words.join(" "), refusal.unwrap_or_default());
+    Bound { name, judged, meets, holds, causes, set_by, refusal, command }
 }
 
 /// The limit in a sentence: what the load asks for beside what the dies can do.
@@ -192,6 +243,9 @@ fn set_by(
     result: &RunResult,
     causes: &[Share],
 ) -> String {
+    if let Some(text) = refusal(result) {
+        return text;
+    }
     if let Some(text) = write_rate(&question.load, scenario) {
         return text;
     }
@@ -215,10 +269,10 @@ pub fn write_rate(load: &Load, scenario: &Scenario) -> Option<String> {
     let most = flash.write_rate() * f64::from(scenario.array.members);
     (rate > most).then(|| {
         format!(
-            "the load writes {}/s, and the flash programs {}/s at most, at a WAF of 1: {} dies x \
-             {} / {}",
-            Bytes::new(rate as u64),
-            Bytes::new(most as u64),
+            "the load writes {:.1} MB/s, and the flash programs {:.1} MB/s at most, at a WAF of 1: \
+             {} dies x {} / {}",
+            rate / 1e6,
+            most / 1e6,
             flash.dies,
             flash.page,
             flash.program

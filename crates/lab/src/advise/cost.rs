@@ -171,9 +171,14 @@ impl Costs {
 
     /// The cost of a setting; without a result the part that needs none, which is never more.
     pub fn of(&self, scenario: &Scenario, result: Option<&RunResult>) -> Cost {
+        self.within(scenario, result.map(|result| (result, result.virtual_s)))
+    }
+
+    /// The cost of a setting whose load comes in so many seconds, whatever its run took.
+    pub fn within(&self, scenario: &Scenario, result: Option<(&RunResult, f64)>) -> Cost {
         let bought = Bought::of(scenario);
         let per_tb = TB / bought.usable;
-        let run = result.map(|result| Used::of(result, scenario));
+        let run = result.map(|(result, seconds)| Used::of(result, scenario, seconds));
         let writes = run.map_or(0.0, |run| run.programmed_s);
         // Bytes programmed a year over what the flash can take in its life.
         let wear = writes * YEAR_S / (bought.raw * self.endurance.pe_cycles);
@@ -252,14 +257,14 @@ struct Used {
 }
 
 impl Used {
-    fn of(result: &RunResult, scenario: &Scenario) -> Self {
+    fn of(result: &RunResult, scenario: &Scenario, seconds: f64) -> Self {
         let layout = Layout::new(&scenario.device);
         let timing = Timing::new(&scenario.device, &layout);
         let (read, program) = timing.means();
         let unit = f64::from(layout.unit_bytes);
         let flash = &result.flash;
         let (reads, programs) = (flash.pages_read as f64, flash.pages_programmed as f64);
-        let seconds = result.virtual_s.max(1e-9);
+        let seconds = seconds.max(1e-9);
         let rows = programs / f64::from(layout.units_per_row);
         // Every mapping unit that is read counts as an array read of its own.
         let array = reads * read.as_s_f64()

@@ -221,6 +221,10 @@ impl Goal {
         };
         let judged = self.with_unread(judged, summary, unread(result));
         match result.outcome {
+            // Nothing was measured, so nothing is known.
+            _ if self.of != Of::Drive && summary.count == 0 => {
+                Judged { meets: false, used: judged.used.max(100.0), ..judged }
+            }
             // Writes that were refused are in no latency.
             _ if refused(result) > 0 => {
                 Judged { meets: false, used: judged.used.max(100.0), ..judged }
@@ -247,7 +251,7 @@ impl Goal {
     }
 
     fn ceiling(&self, value: Option<f64>) -> Judged {
-        let used = value.map_or(0.0, |value| value / self.limit);
+        let used = value.map_or(100.0, |value| value / self.limit);
         Judged { value, used, meets: used < 1.0, ..Judged::default() }
     }
 
@@ -262,9 +266,19 @@ impl Goal {
 }
 
 /// Writes and pages that a drive or an array refused.
-fn refused(result: &RunResult) -> u64 {
+pub fn refused(result: &RunResult) -> u64 {
     let of_drives = result.faults.map_or(0, |faults| faults.refused);
     of_drives + result.array.map_or(0, |array| array.refused_pages)
+}
+
+/// "refused 12 writes, read-only from 1.25 s on"; nothing where none was refused.
+pub fn refusal(result: &RunResult) -> Option<String> {
+    let refused = Some(refused(result)).filter(|refused| *refused > 0)?;
+    let at = result.faults.and_then(|faults| faults.read_only_at);
+    let since = at.map_or(String::new(), |at| {
+        format!(", read-only from {:.3} s on", at.as_ns() as f64 / 1e9)
+    });
+    Some(format!("refused {refused} writes{since}"))
 }
 
 /// Reads of the host that ended with an error, of a drive alone: an array computes such pages from

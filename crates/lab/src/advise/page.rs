@@ -2,8 +2,7 @@
 
 use super::answer::{Answer, Line};
 use super::goal::Goal;
-use super::show::{judged, name, price, price_words, shares};
-use crate::table::cell;
+use super::show::{broken_line, judged, name, price, price_words};
 use std::fmt::Write;
 
 const CSS: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;\
@@ -148,7 +147,11 @@ fn front(answer: &Answer) -> String {
         escape(&price_words(answer))
     );
     for line in &answer.front {
-        let (class, keeps) = if line.meets { ("yes", "yes") } else { ("no", "no") };
+        let (class, keeps) = match (line.meets, line.why.as_str()) {
+            (true, _) => ("yes", "yes".to_string()),
+            (false, "") => ("no", "no".to_string()),
+            (false, why) => ("no", format!("no: {}", escape(why))),
+        };
         let cells: String = answer
             .goals
             .iter()
@@ -173,14 +176,7 @@ fn broken(answer: &Answer) -> String {
     }
     let mut html = "<h2>What broke the others</h2>\n<ul>\n".to_string();
     for broken in &answer.broken {
-        let _ = writeln!(
-            html,
-            "<li>{}: {} times what {} allows: {}</li>",
-            escape(&name(&broken.line)),
-            cell::three_digits(broken.line.used),
-            escape(&broken.goal),
-            escape(&shares(&broken.causes))
-        );
+        let _ = writeln!(html, "<li>{}</li>", escape(&broken_line(broken)));
     }
     html + "</ul>\n"
 }

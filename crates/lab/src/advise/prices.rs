@@ -10,6 +10,38 @@ use super::question::{Minimise, Question};
 use manx_core::config::Scenario;
 use manx_core::stats::RunResult;
 
+/// Time in which a closed loop's requests come, alike for all settings: that of the drive whose GC
+/// costs nothing. By its own time a slow drive would be cheap, as it wears out later for doing less.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Seconds a request.
+    seconds: f64,
+}
+
+impl Pace {
+    /// The pace of this run.
+    pub fn of(bound: &RunResult) -> Self {
+        Self { seconds: bound.virtual_s / bound.requests.max(1) as f64 }
+    }
+
+    /// Requests a second.
+    pub fn rate_per_s(self) -> f64 {
+        1.0 / self.seconds.max(1e-12)
+    }
+}
+
+/// The cost of a setting by its run, at the pace of all settings where there is one.
+pub fn cost_of(
+    question: &Question,
+    scenario: &Scenario,
+    result: &RunResult,
+    pace: Option<Pace>,
+) -> Cost {
+    let seconds =
+        pace.map_or(result.virtual_s, |pace| pace.seconds * result.requests.max(1) as f64);
+    question.costs.within(scenario, Some((result, seconds)))
+}
+
 /// How runs are guessed.
 #[derive(Debug)]
 pub struct Guess<'a> {
@@ -61,7 +93,8 @@ pub fn price(
         Minimise::Cost => cost.total,
         Minimise::Op => {
             let capacity = scenario.capacity();
-            let (raw, user) = (capacity.raw.get() as f64, capacity.user.get() as f64);
+            let raw = capacity.raw.get() as f64 * f64::from(scenario.array.members);
+            let user = scenario.array.user_bytes(capacity.user).get() as f64;
             100.0 * (raw - user) / user.max(1.0)
         }
         Minimise::Drives => f64::from(scenario.array.members),

@@ -10,7 +10,7 @@ use crate::ask::Assumed;
 use crate::load::read_device;
 use crate::sweep::plan::{Asked as Swept, Plan};
 use crate::trace_info::{TraceInfo, trace_info};
-use manx_core::config::{ConfigError, Override, Scenario};
+use manx_core::config::{ConfigError, MeasureSpec, Override, Scenario};
 use manx_core::host::{Arrival, JobSpec};
 use manx_core::units::Bytes;
 use manx_trace::{Layout, TraceError, TraceSpec};
@@ -133,6 +133,8 @@ pub struct Question {
     pub command: Vec<String>,
     /// Every setting is played to its end.
     pub exhaustive: bool,
+    /// Requests come when earlier ones are done.
+    pub is_closed_loop: bool,
 }
 
 impl Question {
@@ -159,8 +161,6 @@ impl Question {
         let mut remarks = Vec::new();
         let job = only_job(&first)?;
         refuse_several_drives(&first, job)?;
-        let by_speed = matches!(asked.minimise, Minimise::Cost | Minimise::Power);
-        remarks.extend((by_speed && job.arrival == Arrival::Closed).then(|| CLOSED.to_string()));
         let load = match &job.trace {
             None => generated(&first, job)?,
             Some(trace) => {
@@ -184,7 +184,10 @@ impl Question {
                     keyed("workload.trace.repeat", &passes.to_string(), "--loop", passes)
                 });
                 swept.overrides.extend(again);
-                of_trace(&trace.file, &info, passes)
+                let has_rate = job.arrival != Arrival::Closed;
+                let load = of_trace(trace, &info, passes, has_rate);
+                let span_s = info.summary.span_ns as f64 / 1e9 / trace.rate_scale;
+                measured(load, &first.measure, has_rate.then_some(span_s * passes as f64))
             }
         };
         kinds_are_there(&goals, &load)?;
@@ -193,7 +196,23 @@ impl Question {
         let command = command(plan.asked());
         let minimise = asked.minimise;
         let exhaustive = asked.exhaustive;
-        Ok(Self { plan, goals, minimise, costs, load, base, remarks, command, exhaustive })
+        Ok(Self {
+            plan,
+            goals,
+            minimise,
+            costs,
+            load,
+            base,
+            remarks,
+            command,
+            exhaustive,
+            is_closed_loop: job.arrival == Arrival::Closed,
+        })
+    }
+
+    /// A closed loop asks a faster drive for more, which wear and power are paid for.
+    pub fn is_priced_by_speed(&self) -> bool {
+        self.is_closed_loop && matches!(self.minimise, Minimise::Cost | Minimise::Power)
     }
 }
 
@@ -239,11 +258,6 @@ fn only_job(scenario: &Scenario) -> Result<&JobSpec, ConfigError> {
     }
 }
 
-/// The price of such a load is a price of speed.
-const CLOSED: &str = "the load is a closed loop: a faster drive is asked for more, and wears out \
-                      and is paid for sooner. Guesses of prices do not know it, so a cheaper \
-                      setting may have been passed by; a load with a rate has no such doubt";
-
 /// A run is looked at after equal parts of it: it is one run of one storage.
 fn refuse_several_drives(scenario: &Scenario, job: &JobSpec) -> Result<(), ConfigError> {
     if job.trace.as_ref().is_some_and(|trace| trace.layout == Layout::Separate) {
@@ -269,17 +283,17 @@ fn generated(scenario: &Scenario, job: &JobSpec) -> Result<Load, ConfigError> {
             scenario.name
         )));
     }
-    let counted = job.requests.saturating_sub(scenario.measure.warmup_requests) as f64;
-    let reads = (counted * job.read_percent / 100.0) as u64;
-    let writes = (counted * (100.0 - job.read_percent - job.trim_percent) / 100.0) as u64;
+    let requests = job.requests as f64;
+    let reads = (requests * job.read_percent / 100.0) as u64;
+    let writes = (requests * (100.0 - job.read_percent - job.trim_percent) / 100.0) as u64;
     let sizes = match job.write_block_sizes.is_empty() {
         true => &job.block_sizes,
         false => &job.write_block_sizes,
     };
     let weights: f64 = sizes.iter().map(|(_, weight)| weight).sum();
     let mean: f64 = sizes.iter().map(|(size, weight)| size.get() as f64 * weight).sum::<f64>();
-    let rate = (job.rate > 0.0).then_some(job.rate);
-    Ok(Load {
+    let rate = (job.rate > 0.0 && job.arrival != Arrival::Closed).then_some(job.rate);
+    let load = Load {
         name: scenario.name.clone(),
         requests: job.requests,
         reads,
@@ -287,16 +301,17 @@ fn generated(scenario: &Scenario, job: &JobSpec) -> Result<Load, ConfigError> {
         passes: 1,
         rate_per_s: rate,
         write_bytes_s: rate
-            .map(|rate| rate * writes as f64 / counted.max(1.0) * mean / weights.max(1e-9)),
+            .map(|rate| rate * writes as f64 / requests.max(1.0) * mean / weights.max(1e-9)),
         footprint_bytes: None,
         idc_10ms: None,
-    })
+    };
+    Ok(measured(load, &scenario.measure, rate.map(|rate| requests / rate)))
 }
 
-fn of_trace(file: &str, info: &TraceInfo, passes: u64) -> Load {
-    let summary = &info.summary;
-    let seconds = summary.span_ns as f64 / 1e9;
-    let per_s = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
+fn of_trace(trace: &TraceSpec, info: &TraceInfo, passes: u64, has_rate: bool) -> Load {
+    let (summary, file) = (&info.summary, &trace.file);
+    let seconds = summary.span_ns as f64 / 1e9 / trace.rate_scale;
+    let per_s = |count: u64| (has_rate && seconds > 0.0).then(|| count as f64 / seconds);
     Load {
         name: file.rsplit(['/', '\\']).next().unwrap_or(file).to_string(),
         requests: summary.requests * passes,
@@ -308,6 +323,16 @@ fn of_trace(file: &str, info: &TraceInfo, passes: u64) -> Load {
         footprint_bytes: Some(info.statistics.footprint.pages * 4096),
         idc_10ms: info.statistics.arrivals.idc_10ms,
     }
+}
+
+/// Without the requests of the warm-up, which are in no percentile. `span_s` is how long the load
+/// comes, where it has a rate.
+fn measured(load: Load, measure: &MeasureSpec, span_s: Option<f64>) -> Load {
+    let by_count = measure.warmup_requests as f64 / load.requests.max(1) as f64;
+    let by_time = span_s.map_or(0.0, |span| measure.warmup.as_s_f64() / span.max(1e-9));
+    let left = 1.0 - by_count.max(by_time).min(1.0);
+    let counted = |count: u64| (count as f64 * left).round() as u64;
+    Load { reads: counted(load.reads), writes: counted(load.writes), ..load }
 }
 
 /// Passes that give every goal its samples.
@@ -341,14 +366,15 @@ fn kinds_are_there(goals: &[Goal], load: &Load) -> Result<(), ConfigError> {
         };
         if count == 0 {
             return Err(ConfigError::new(format!(
-                "--slo '{}': {} has no {kind}",
+                "--slo '{}': {} has no {kind} that are measured (measure.warmup, \
+                 measure.warmup_requests)",
                 goal.text, load.name
             )));
         }
         if goal.is_latency() && load.passes == 1 && count < goal.least() {
             return Err(ConfigError::new(format!(
-                "--slo '{}': it needs {} {kind}, and {} has {count}: more requests \
-                 (workload.requests), or a percentile that it can tell",
+                "--slo '{}': it needs {} {kind}, and {} has {count} beyond its warm-up: more \
+                 requests (workload.requests), or a percentile that it can tell",
                 goal.text,
                 goal.least(),
                 load.name

@@ -26,7 +26,7 @@ mod price;
 
 use super::families::Families;
 use super::goal::{Judged, Measure};
-use super::prices::price;
+use super::prices::{Pace, cost_of, price};
 use super::question::Question;
 use super::seen::{Seen, Standing, worst};
 use super::shots::{Played, Shot, Shots, Stop, Until};
@@ -98,6 +98,8 @@ pub struct Search<'a, 'b> {
     families: Families,
     /// A drive whose GC costs nothing, and the beginning of its run.
     bound: Option<(Played, Played)>,
+    /// The pace of a closed loop.
+    pace: Option<Pace>,
     /// Of settings that further seeds decided against: how much of a goal they used up (ratio).
     too_near: f64,
     /// Settings of which the beginning was played, and what it came to.
@@ -118,6 +120,7 @@ impl<'a, 'b> Search<'a, 'b> {
         question: &'a Question,
         shots: &'b mut Shots<'a>,
         invalid: &[usize],
+        pace: Option<Pace>,
         tell: &'b dyn Fn(usize, usize, Option<(usize, f64)>),
     ) -> Result<Self, Stop> {
         let plan = &question.plan;
@@ -145,6 +148,7 @@ impl<'a, 'b> Search<'a, 'b> {
             seen,
             families,
             bound: None,
+            pace,
             too_near,
             begun,
             misses: 0,
@@ -329,7 +333,7 @@ impl<'a, 'b> Search<'a, 'b> {
         let judged: Vec<Judged> = question.goals.iter().map(|goal| goal.judge(result)).collect();
         let ended = played.counted.as_ref().and_then(|counted| counted.ended);
         let seen = &mut self.seen[setting];
-        let cost = question.costs.of(&scenario, Some(result));
+        let cost = cost_of(question, &scenario, result, self.pace);
         if played.is_whole() {
             seen.cost = cost;
             seen.price = price(question, &scenario, &cost, Some(result));

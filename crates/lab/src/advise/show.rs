@@ -234,6 +234,9 @@ fn front_table(answer: &Answer) -> String {
             .collect();
         let _ = writeln!(text, "  {}", cells.join("  ").trim_end());
     }
+    for line in answer.front.iter().filter(|line| !line.why.is_empty()) {
+        let _ = writeln!(text, "  no: {}: {}", name(line), line.why);
+    }
     for line in answer.front.iter().filter(|line| Some(line.price) != best || !line.meets) {
         let _ = writeln!(text, "  $ {}", line.command);
     }
@@ -241,7 +244,10 @@ fn front_table(answer: &Answer) -> String {
 }
 
 /// "base, device.op 0.4, ..: 12 times what read.p99_9 < 2ms allows: 93 % waiting behind GC copies".
-fn broken_line(broken: &Broken) -> String {
+pub fn broken_line(broken: &Broken) -> String {
+    if !broken.line.why.is_empty() {
+        return format!("{}: {}", name(&broken.line), broken.line.why);
+    }
     format!(
         "{}: {} times what {} allows, after {} requests: {}",
         name(&broken.line),

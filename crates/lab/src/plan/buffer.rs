@@ -88,16 +88,26 @@ impl Buffer {
         let page = 4096.0;
         let requests = (self.burst.get() as f64 * self.lasts.as_s_f64() / page) as u64;
         let requests = requests.clamp(100, 2_000_000);
+        // Nothing is collected on an empty drive.
+        let alone = Self { waf: 1.0, ..self.clone() };
+        if self.waf > 1.0 {
+            sheet.notes.push(format!(
+                "--check: the drive is empty, so its WAF is 1: the buffers that are tried are parts \
+                 of the {:.1} MiB that the formula has for that.",
+                alone.size(&flash) / 1_048_576.0
+            ));
+        }
         let mut stalls = Vec::new();
         for part in [1.1, 0.5] {
             // Room for one row of each lane is the drive's own.
             let own = u64::from(flash.lanes) * flash.page.get() * 2;
-            let size = Bytes::new(((self.size(&flash) * part) as u64 + own).max(1 << 16));
+            let size = Bytes::new(((alone.size(&flash) * part) as u64 + own).max(1 << 16));
             let sets = [
                 ("device.name", format!("\"{}\"", self.device)),
                 ("device.geometry.channels", device.geometry.channels.to_string()),
                 ("device.geometry.ways", device.geometry.ways.to_string()),
                 ("device.geometry.blocks", device.geometry.blocks.min(64).to_string()),
+                ("device.op", device.op.max(0.4).to_string()),
                 ("drive.buffer", format!("\"{}B\"", size.get() / 4096 * 4096)),
                 // Pages leave at once, as the formula has it.
                 ("drive.flush_above", "0.0".to_string()),

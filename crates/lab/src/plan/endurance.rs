@@ -76,6 +76,10 @@ impl Endurance {
     pub fn check(&self, sheet: &mut Sheet, options: &Options<'_>) -> Result<(), RunError> {
         let sets = [
             ("device.op", self.op.to_string()),
+            // Little space needs low marks, and blocks that are a small part of it.
+            ("device.geometry.blocks", "256".to_string()),
+            ("gc.soft", (self.op / 2.0).min(0.08).to_string()),
+            ("gc.hard", (self.op / 5.0).min(0.03).to_string()),
             ("workload.read_percent", "0.0".to_string()),
             ("workload.rate", "1000.0".to_string()),
             ("workload.requests", "200000".to_string()),

@@ -104,8 +104,19 @@ impl Op {
             }
         }
         let finished = compare(&runs, options)?;
+        let mut unsettled = Vec::new();
         for (answer, run) in sheet.answers.iter_mut().zip(finished) {
+            let state = &run.result.state;
+            if !state.settled || state.waf_steady == Some(false) {
+                unsettled.push(answer.name.clone());
+            }
             answer.checked = run.result.flash.waf;
+        }
+        if !unsettled.is_empty() {
+            sheet.notes.push(format!(
+                "--check: not steady yet when it was counted, so no judgement of the formula: {}",
+                unsettled.join("; ")
+            ));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! bounds.
 
 use super::Plan;
+use super::check::Windows;
 use super::tw::{BUSY_SECONDS, Load, Side};
 use crate::json::indented;
 use crate::table::cell::{latency, three_digits};
@@ -329,7 +330,8 @@ fn notes(plan: &Plan) -> Vec<String> {
 }
 
 /// The plan as one JSON document; times are in ns, rates in bytes a second, `null` is "no bound".
-pub fn document(plan: &Plan) -> String {
+/// With what was checked.
+pub fn document(plan: &Plan, check: Option<&Windows>) -> String {
     let symbols: Vec<Value> = symbols(plan)
         .into_iter()
         .map(|Symbol { name, value, unit, meaning, source, .. }| {
@@ -364,6 +366,7 @@ pub fn document(plan: &Plan) -> String {
         "drive": side(&plan.bounds.actual, raid5.map(|both| both.1)),
         "raid5_writes": plan.raid5.map(|(writes, ..)| Bandwidth::get(writes)),
         "notes": notes(plan),
+        "check": check,
     }))
 }
 

@@ -3,6 +3,7 @@
 //! run and for an erase that reads hold up N, so that GC + N stays below what is allowed. Their
 //! values of N are powers of two of a millisecond.
 
+use super::check::Longest;
 use crate::json::indented;
 use crate::table::cell::latency;
 use manx_core::config::ConfigError;
@@ -62,7 +63,7 @@ impl Timeout {
     /// The answer in words.
     pub fn text(self, answer: &Answer) -> String {
         let us = |time: Duration| latency(time.as_us_f64());
-        let policy = policy(answer);
+        let policy = answer.policy();
         format!(
             "N, the timeout of T-ES (Kim et al., ATC '19, section 2.4): GC + N < W\n\n\
              W     {:>8}  writes stay below it             --writes-below\n\
@@ -79,8 +80,8 @@ impl Timeout {
         )
     }
 
-    /// The answer as a JSON document.
-    pub fn document(self, answer: &Answer) -> String {
+    /// The answer as a JSON document, with what was checked.
+    pub fn document(self, answer: &Answer, check: Option<&Longest>) -> String {
         indented(&json!({
             "plan": "timeout",
             "writes_below_ns": self.below.as_ns(),
@@ -88,15 +89,19 @@ impl Timeout {
             "room_ns": answer.room.as_ns(),
             "n_ns": answer.n.as_ns(),
             "longest_write_ns": answer.longest.as_ns(),
-            "policy": policy(answer),
+            "policy": answer.policy(),
+            "check": check,
         }))
     }
 }
 
-fn policy(answer: &Answer) -> String {
-    match answer.n {
-        Duration::ZERO => "d-es".to_string(),
-        n => format!("t-es({}ms)", n.as_ns() / 1_000_000),
+impl Answer {
+    /// The policy with this N.
+    pub fn policy(&self) -> String {
+        match self.n {
+            Duration::ZERO => "d-es".to_string(),
+            n => format!("t-es({}ms)", n.as_ns() / 1_000_000),
+        }
     }
 }
 
@@ -112,7 +117,7 @@ mod tests {
     fn writes_below_100_ms_with_gc_of_35_ms_take_an_n_of_64_ms() {
         let answer = ms(35, 100).unwrap();
         assert_eq!((answer.n, answer.longest), (Duration::from_ms(64), Duration::from_ms(99)));
-        assert_eq!(policy(&answer), "t-es(64ms)");
+        assert_eq!(answer.policy(), "t-es(64ms)");
     }
 
     #[test]
@@ -126,7 +131,7 @@ mod tests {
             }
         }
         let none = ms(35, 36).unwrap();
-        assert_eq!((none.n, policy(&none)), (Duration::ZERO, "d-es".to_string()));
+        assert_eq!((none.n, none.policy()), (Duration::ZERO, "d-es".to_string()));
     }
 
     #[test]

@@ -41,13 +41,16 @@ pub fn quantities(
         if objectives[..at].iter().any(|other| other.name == *name) {
             return Err(ConfigError::new(format!("--pareto: `{name}` is named twice")));
         }
-        let quantity = quantity("--pareto", name)?;
+        let quantity = quantity(ASKED, name)?;
         if !all.contains(&quantity) {
             all.push(quantity);
         }
     }
     Ok(all)
 }
+
+/// Options that ask for a quantity beside `--columns`.
+pub const ASKED: &str = "--pareto, --where, --minimise";
 
 /// The quantity called `name`, where `option` says it.
 pub fn quantity(option: &str, name: &str) -> Result<Quantity, ConfigError> {
@@ -149,7 +152,7 @@ mod tests {
                 &[] as &[&str],
                 "--columns: no quantity is called `p99_8`; did you mean `p99_9`?",
             ),
-            (&[], &["waff"], "--pareto: no quantity is called `waff`; did you mean `waf`?"),
+            (&[], &["waff"], "no quantity is called `waff`; did you mean `waf`?"),
             (&["act.nothing"], &[], "no quantity is called `act.nothing`"),
             (&["scenario"], &[], "`scenario` is no number"),
             (&["read"], &[], "`read` is no number"),

@@ -1,7 +1,7 @@
 //! The front of a folder's rows, without running anything.
 
 use super::SweepError;
-use super::columns::quantity;
+use super::columns::{ASKED, quantity};
 use super::csv;
 use super::pareto::Objective;
 use super::question::{FILE, Question};
@@ -44,7 +44,7 @@ pub fn front_of(
         if let Some(at) = at {
             return Ok(at + seed + 2);
         }
-        quantity("--pareto", name).map_err(|error| SweepError::Input(error.to_string()))?;
+        quantity(ASKED, name).map_err(|error| SweepError::Input(error.to_string()))?;
         Err(wrong(format!(
             "no column is called `{name}`: the same sweep with --columns \
              {name} adds it without a run"

@@ -143,6 +143,9 @@ fn modelled(result: &RunResult) -> Modelled {
     }
 }
 
+/// A tail that falls by less is as long as before (ratio).
+const FALLS: f64 = 0.99;
+
 /// The policy that takes a cause away, with what the model predicts of it.
 fn remedy(kind: Kind, table: &[Modelled]) -> Remedy {
     let tail = |name: &str| {
@@ -159,6 +162,12 @@ fn remedy(kind: Kind, table: &[Modelled]) -> Remedy {
                 .filter_map(|row| Some((row.read_us[2].or(row.read_us[1])?, &row.name)))
                 .min_by(|one, other| one.0.total_cmp(&other.0));
             match (best, tail("base"), tail("nogc")) {
+                (Some((us, _)), Some(base), _) if us >= base * FALLS => {
+                    "no policy that was tried: the model has no such pauses, its tail of reads is \
+                     as long under all of them; the device does something by itself (heat, refresh, \
+                     its map)"
+                        .to_string()
+                }
                 (Some((us, name)), Some(base), Some(least)) => format!(
                     "{name}: the model's tail of reads falls from {} (base) to {}; with GC at no \
                      cost it is {}",
@@ -166,7 +175,9 @@ fn remedy(kind: Kind, table: &[Modelled]) -> Remedy {
                     told(us),
                     told(least)
                 ),
-                _ => "a drive whose reads suspend GC runs: preemptive/t-es(16ms)".to_string(),
+                _ => "a drive whose reads suspend GC runs; no prediction: with base, nogc and \
+                      preemptive/t-es(16ms) among --policies there is one"
+                    .to_string(),
             }
         }
         Kind::Burst => match tail("nogc") {

@@ -2,7 +2,7 @@
 
 use super::{BUDGET, RUNS_MIN, Search, Stop};
 use crate::advise::cost::Cost;
-use crate::advise::prices::{Guess, price};
+use crate::advise::prices::{Guess, cost_of, price};
 use crate::advise::seen::Standing;
 use manx_core::stats::RunResult;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl Search<'_, '_> {
             let result = guess.as_ref().map_or_else(|| begun.clone(), |guess| guess.whole(begun));
             for setting in column {
                 let (_, scenario) = self.question.plan.point(*setting)?;
-                let cost = self.question.costs.of(&scenario, Some(&result));
+                let cost = cost_of(self.question, &scenario, &result, self.pace);
                 all.push((*setting, cost, price(self.question, &scenario, &cost, Some(&result))));
             }
         }
