@@ -290,7 +290,8 @@ fn on_speed(question: &Question, pace: Option<Pace>) -> Option<String> {
     question.is_priced_by_speed().then(|| match pace {
         Some(pace) => format!(
             "{asked}: the prices are those of {:.0} requests/s for every setting, what a drive \
-             whose GC costs nothing does",
+             whose GC costs nothing does. Guesses of prices are poor there, so a cheaper setting \
+             may have been passed by (docs/advise.md); --exhaustive runs all",
             pace.rate_per_s()
         ),
         None => format!(

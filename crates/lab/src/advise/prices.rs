@@ -73,7 +73,8 @@ impl<'a> Guess<'a> {
         flash.erases = (flash.erases as f64 * times) as u64;
         flash.waf = flash.waf.map(|waf| waf * times);
         let (write, virtual_s) = (self.whole.write.clone(), self.whole.virtual_s);
-        RunResult { flash, write, virtual_s, ..RunResult::default() }
+        let requests = self.whole.requests;
+        RunResult { flash, write, virtual_s, requests, ..RunResult::default() }
     }
 }
 

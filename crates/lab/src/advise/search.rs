@@ -64,7 +64,10 @@ const NEAR: f64 = 2.0;
 /// Requests of the search over those of the grid at most (ratio), and whole runs that it always
 /// may take. What is played next counts as whole runs, so that the last batch does not pass it.
 const BUDGET: f64 = 0.05;
-const RUNS_MIN: f64 = 14.0;
+const RUNS_MIN: f64 = 12.0;
+
+/// A question of at most so many settings is run whole.
+const SMALL: usize = 16;
 
 /// Figures of the beginning of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,7 +114,7 @@ pub struct Search<'a, 'b> {
 
 /// All settings that can be run, those but `invalid`, cost less than a search.
 pub fn is_small(question: &Question, invalid: &[usize]) -> bool {
-    (question.plan.settings() - invalid.len()) as f64 <= RUNS_MIN + SEEDS as f64
+    question.plan.settings() - invalid.len() <= SMALL
 }
 
 impl<'a, 'b> Search<'a, 'b> {

@@ -2,6 +2,7 @@
 
 use super::{BATCH, CHECKED, DOUBTFUL, GUESSED, NEAR, SAME, Search};
 use crate::advise::seen::{Standing, worst};
+use std::collections::BTreeMap;
 
 impl Search<'_, '_> {
     pub(super) fn open_of(&self, family: usize) -> Vec<usize> {
@@ -44,10 +45,15 @@ impl Search<'_, '_> {
         })
     }
 
+    /// How much of a goal the beginning beside a setting used up (ratio).
+    fn used(&self, setting: usize) -> f64 {
+        let begun = self.begun_beside(setting).and_then(|begun| self.begun.get(&begun));
+        begun.map_or_else(|| worst(&self.seen[setting].judged), |begun| begun.used)
+    }
+
     /// How bad the beginning beside a setting looks.
     fn tier(&self, setting: usize) -> usize {
-        let begun = self.begun_beside(setting).and_then(|begun| self.begun.get(&begun));
-        let used = begun.map_or_else(|| worst(&self.seen[setting].judged), |begun| begun.used);
+        let used = self.used(setting);
         DOUBTFUL.iter().filter(|limit| used > **limit).count()
     }
 
@@ -99,14 +105,33 @@ impl Search<'_, '_> {
             _ => false,
         };
         let all = (0..self.seen.len()).filter(is_open).filter(is_next);
-        self.promising(all.filter(|at| !self.is_twin(*at, best)), best)
+        let all = self.promising(all.filter(|at| !self.is_twin(*at, best)), best);
+        // Each axis in turn: the policy, then the keys.
+        let axis = |at: usize| {
+            let (other, theirs) = plan.place(at);
+            let key = places.iter().zip(&theirs).position(|(one, other)| one != other);
+            if other == policy { key.map_or(0, |key| key + 1) } else { 0 }
+        };
+        let mut rounds: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut all: Vec<(usize, usize)> = all
+            .into_iter()
+            .map(|at| {
+                let round = rounds.entry(axis(at)).or_default();
+                *round += 1;
+                (*round, at)
+            })
+            .collect();
+        all.sort_by_key(|(round, _)| *round);
+        all.into_iter().map(|(_, at)| at).take(BATCH).collect()
     }
 
     /// Open settings that are guessed to cost as little, whatever they differ by; twins last, as
     /// the rest of their runs may differ where their beginnings do not.
     pub(super) fn guessed_alike(&self, best: usize) -> Vec<usize> {
         let is_open = |at: &usize| self.seen[*at].standing == Standing::Open;
-        self.promising((0..self.seen.len()).filter(is_open), best)
+        let mut all = self.promising((0..self.seen.len()).filter(is_open), best);
+        all.truncate(BATCH);
+        all
     }
 
     /// Those of the settings that may cost as little as the best: the first ones to be played.
@@ -114,9 +139,13 @@ impl Search<'_, '_> {
         let apart = if self.question.minimise.is_guessed() { GUESSED } else { SAME };
         let dear = self.seen[best].estimate * (1.0 + apart);
         let mut all: Vec<usize> = settings.filter(|at| self.seen[*at].estimate < dear).collect();
-        let order = |at: usize| (self.tier(at), self.is_twin(at, best));
-        all.sort_by(|one, other| order(*one).cmp(&order(*other)).then(self.by_price(*one, *other)));
-        all.truncate(BATCH);
+        // Of what is guessed to cost alike, the one whose beginning is farther from the goals.
+        let step = |at: usize| (self.seen[at].estimate.max(1e-9).ln() / SAME).round() as i64;
+        let order = |at: usize| (self.tier(at), self.is_twin(at, best), step(at));
+        all.sort_by(|one, other| {
+            let used = self.used(*one).total_cmp(&self.used(*other));
+            order(*one).cmp(&order(*other)).then(used).then(self.by_price(*one, *other))
+        });
         all
     }
 

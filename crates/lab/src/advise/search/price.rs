@@ -43,9 +43,14 @@ impl Search<'_, '_> {
             0 => 1.0,
             known => factors.values().sum::<f64>() / known as f64,
         };
-        for (setting, cost, price) in all {
+        let by_buffer = |setting: usize| {
             let factor = factors.get(&self.families.buffer(setting).to_bits());
-            let price = price * factor.copied().unwrap_or(other);
+            factor.copied().unwrap_or(other)
+        };
+        let by_place = self.by_place(&all, &by_buffer);
+        for (setting, cost, price) in all {
+            let more: f64 = self.places(setting).iter().filter_map(|at| by_place.get(at)).sum();
+            let price = price * by_buffer(setting) * more.exp();
             let seen = &mut self.seen[setting];
             seen.estimate = price;
             if !seen.is_whole() {
@@ -80,6 +85,47 @@ impl Search<'_, '_> {
             }
         }
         sums.into_iter().map(|(buffer, (sum, count))| (buffer, sum / count)).collect()
+    }
+
+    /// The policy of a setting, and its place on each axis.
+    fn places(&self, setting: usize) -> Vec<(usize, usize)> {
+        let (policy, places) = self.question.plan.place(setting);
+        let policies = &self.question.plan.asked().policies;
+        let number = policies.iter().position(|name| Some(name.as_str()) == policy);
+        let keys = places.into_iter().enumerate().map(|(axis, place)| (axis + 1, place));
+        keys.chain(number.map(|number| (0, number))).collect()
+    }
+
+    /// Beyond the factors of buffers: how much dearer whole runs with each value of each axis are
+    /// than guessed (natural logarithms), axis by axis. One run tells half of it.
+    fn by_place(
+        &self,
+        guessed: &[(usize, Cost, f64)],
+        by_buffer: &dyn Fn(usize) -> f64,
+    ) -> BTreeMap<(usize, usize), f64> {
+        let whole =
+            guessed.iter().filter(|(at, _, guess)| self.seen[*at].is_whole() && *guess > 0.0);
+        let mut left: Vec<(Vec<(usize, usize)>, f64)> = whole
+            .map(|(at, _, guess)| {
+                let ratio = self.seen[*at].price / (guess * by_buffer(*at));
+                (self.places(*at), ratio.max(1e-9).ln())
+            })
+            .collect();
+        let mut all = BTreeMap::new();
+        let axes = left.first().map_or(0, |(places, _)| places.len());
+        for axis in 0..axes {
+            let mut sums: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+            for (places, rest) in &left {
+                let (sum, count) = sums.entry(places[axis]).or_default();
+                (*sum, *count) = (*sum + rest, *count + 1.0);
+            }
+            for (places, rest) in &mut left {
+                let (sum, count) = sums[&places[axis]];
+                *rest -= sum / (count + 1.0);
+            }
+            all.extend(sums.into_iter().map(|(at, (sum, count))| (at, sum / (count + 1.0))));
+        }
+        all
     }
 
     /// So many more runs, all of them to their end, are within the budget.
