@@ -106,7 +106,7 @@ pub fn judge(result: &RunResult, open_loop: bool) -> PtsReport {
             format!(
                 "no verdict: the host sets the rate, and the mean latency of {kind}s is {:.3} us \
                  in every round, whatever the flash does; a closed loop \
-                 (workload.arrival=\"closed\") has a rate that can tell, as the specification has it",
+                 (workload.arrival=\"closed\") has a rate that can tell",
                 window.mean
             )
         });
@@ -221,8 +221,16 @@ mod tests {
             "{report:?}"
         );
         assert!(told(&[5, 5, 5]).text.contains("2 rounds are no window"));
-        let open = judge(&result(&[100; 26], &[10.0; 26]), true);
+        let means: Vec<f64> = (0..26).map(|n| 10.0 + f64::from(n % 2)).collect();
+        let open = judge(&result(&[100; 26], &means), true);
         assert!(open.steady && open.text.contains("mean latency of writes"), "{open:?}");
+        let mut unsteady = result(&[100; 26], &means);
+        unsteady.state.waf_steady = Some(false);
+        assert!(judge(&unsteady, true).text.ends_with("the WAF is not steady yet"));
+        // A buffer takes every write in the same time, whatever the flash does.
+        let hidden = judge(&result(&[100; 26], &[1.0; 26]), true);
+        assert!(!hidden.steady && hidden.text.starts_with("no verdict"), "{hidden:?}");
+        assert_eq!(hidden.first_steady_round, None);
         let nothing = judge(&RunResult::default(), false);
         assert!(!nothing.steady && nothing.text.contains("nothing was counted"));
         assert_eq!(line(&RunResult::default()), None, "it was not asked for");

@@ -20,6 +20,10 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+/// Files of an answer, and the journal of its runs.
+const FILES: [&str; 2] = ["advise.json", "advise.html"];
+const JOURNAL: &str = "journal.jsonl";
+
 /// Does what was asked.
 pub fn run(args: &AdviseArgs, screen: &Screen) -> Result<(), Failure> {
     let question = Question::new(args.asked()?)?;
@@ -36,7 +40,7 @@ pub fn run(args: &AdviseArgs, screen: &Screen) -> Result<(), Failure> {
         return Err(ConfigError::new(format!("no setting can be run; {point}: {why}")).into());
     }
     let folder = Folder::of(args.out.as_deref())?;
-    let journal = folder.path.join("journal.jsonl");
+    let journal = folder.path.join(JOURNAL);
     let _locked = lock(&journal).map_err(ConfigError::new)?;
     let campaign = Campaign::open(&journal).map_err(ConfigError::new)?;
     let cache = if args.no_cache { None } else { Cache::of_user() };
@@ -71,9 +75,7 @@ pub fn run(args: &AdviseArgs, screen: &Screen) -> Result<(), Failure> {
 fn tell_of(answer: &Answer, args: &AdviseArgs) -> Result<(), Failure> {
     let plain = |text: String| text.replace(|c: char| c.is_control() && c != '\n', " ");
     if let Some(folder) = &args.out {
-        for (name, text) in
-            [("advise.json", show::document(answer)), ("advise.html", page::html(answer))]
-        {
+        for (name, text) in FILES.iter().zip([show::document(answer), page::html(answer)]) {
             write(&folder.join(name), &text).map_err(Failure::Work)?;
         }
         say_line(&format!("advise.json and advise.html in {}", folder.display()));
@@ -107,6 +109,16 @@ impl Folder {
     fn of(out: Option<&Path>) -> Result<Self, Failure> {
         let own = || std::env::temp_dir().join(format!("manx-advise-{}", std::process::id()));
         let (path, is_own) = out.map_or_else(|| (own(), true), |out| (out.to_path_buf(), false));
+        // A journal says that the files are an earlier answer's.
+        let is_there = |name: &&&str| path.join(name).exists();
+        if let Some(name) = FILES.iter().find(is_there).filter(|_| !path.join(JOURNAL).exists()) {
+            return Err(ConfigError::new(format!(
+                "--out {}: {name} is there and no {JOURNAL} of manx advise: nothing is overwritten; \
+                 name another folder, or move it away",
+                path.display()
+            ))
+            .into());
+        }
         let _made = make_folder(&path).map_err(|why| ConfigError::new(format!("--out {why}")))?;
         Ok(Self { path, is_own })
     }

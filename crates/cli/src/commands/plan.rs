@@ -77,7 +77,7 @@ pub fn run(command: &PlanCommand) -> Result<(), Failure> {
     }
 }
 
-/// What a check gives, where one was asked for.
+/// Result of a check, where one was asked for.
 fn checked<T>(
     asked: bool,
     check: &dyn Fn(&Options<'_>) -> Result<T, RunError>,

@@ -135,6 +135,12 @@ fn writes_above_the_drive_s_rate_and_a_footprint_beyond_its_space_are_told_as_su
 
 #[test]
 fn a_question_that_cannot_be_asked_has_one_error() {
+    let theirs = folder("advise-theirs");
+    std::fs::create_dir_all(&theirs).unwrap();
+    std::fs::write(format!("{theirs}/advise.html"), "mine").unwrap();
+    let out = ["advise", "quick", "--slo", "p99 < 3ms", "--out", &theirs];
+    assert_refused(&out, &["advise.html is there", "name another folder"]);
+    assert_eq!(std::fs::read(format!("{theirs}/advise.html")).unwrap(), b"mine");
     let cases: [(&[&str], &str); 12] = [
         (&["quick"], "--slo is missing"),
         (&["quick", "--slo", "read.p98 < 2ms"], "is no quantity of a goal"),
@@ -262,4 +268,93 @@ fn a_drive_whose_merges_cost_nothing_is_a_bound_of_every_log_block_ftl() {
             assert!(of(&runs[0]) <= of(run), "{} {kind}.{level}", run["policy"]);
         }
     }
+}
+
+/// The answer to a question about `quick`, whose runs are short.
+fn asked(words: &[&str]) -> Value {
+    json(&manx(&[&["advise"], words, &["--json", "-q"]].concat()))
+}
+
+#[test]
+fn a_run_in_which_nothing_is_measured_keeps_no_goal() {
+    let sets = ["advise", "ioda", "--set", "workload.requests=20000", "--slo", "read.max < 1us"];
+    assert_refused(&sets, &["ioda has no reads that are measured (measure.warmup"]);
+    // How long a closed loop's warm-up is nobody knows before its run.
+    let closed = ["quick", "--set", "workload.arrival=closed", "--set", "measure.warmup=100s"];
+    let slo = ["--slo", "read.p99 < 1us"];
+    let answer = asked(&[&closed[..], &slo, &SMALL].concat());
+    assert_eq!(answer["recommendation"], Value::Null);
+    let why = answer["broken"][0]["line"]["why"].as_str().unwrap();
+    assert!(why.contains("every request belongs to the warm-up"), "{why}");
+    assert_eq!(answer["load"]["rate_per_s"], Value::Null, "a closed loop has no rate");
+}
+
+#[test]
+fn programs_that_are_stopped_at_once_are_below_the_bound_of_reads() {
+    let load = [
+        "quick",
+        "--set",
+        "workload.requests=20000",
+        "--set",
+        "workload.read_percent=95",
+        "--set",
+        "device.timing.program=[\"2ms\"]",
+        "--slo",
+        "read.p99 < 300us",
+        "--policies",
+        "preemptive/pes(ipc)",
+    ];
+    let answer = asked(&[&load[..], &SMALL[..6]].concat());
+    assert_eq!(answer["recommendation"]["policy"], "preemptive/pes(ipc)", "{answer}");
+}
+
+#[test]
+fn a_policy_that_protects_the_buffer_is_below_the_bound_of_writes() {
+    let text = "name = \"bare\"\n[device]\nname = \"femu\"\nop = 0.25\n\
+                geometry = { channels = 2, ways = 2, blocks = 64 }\n[gc]\nhard = 0.03\n[drive]\n\
+                power_loss_protection = false\n[workload]\nread_percent = 70.0\n\
+                arrival = \"poisson\"\nrate = 1000.0\nrequests = 20_000\nfua_percent = 50.0\n";
+    let path = file("advise-bare.toml", text.as_bytes());
+    let load = [path.as_str(), "--slo", "write.p99 < 100us"];
+    let all = [&load[..], &SMALL[..6], &["--policies", "preemptive+gtf,base+gtf"]].concat();
+    let answer = asked(&all);
+    assert_eq!(answer["recommendation"]["meets"], true, "{answer}");
+    let more = ["--over", "drive.power_loss_protection=false,true", "--policies", "base,modern"];
+    let over = ["--over", "device.op=0.2,0.25,0.3,0.35,0.4", "--over", "gc.soft=0.08"];
+    let answer = asked(&[&load[..], &over, &["--over", "drive.buffer=1MiB"], &more].concat());
+    assert_eq!(answer["bounds"][0]["meets"], true, "{answer}");
+    assert_eq!(answer["recommendation"]["meets"], true, "{answer}");
+}
+
+#[test]
+fn a_drive_that_refuses_writes_is_told_as_such() {
+    let faults = ["--set", "faults.program_fail=0.05", "--set", "faults.erase_fail=0.05"];
+    let answer = asked(&[&["quick", "--slo", "read.p99 < 3ms"], &faults[..], &SMALL].concat());
+    let why = answer["impossible"].as_str().unwrap();
+    assert!(why.contains("refused") && why.contains("read-only from"), "{why}");
+    let why = answer["broken"][0]["line"]["why"].as_str().unwrap();
+    assert!(why.starts_with("refused "), "{why}");
+}
+
+#[test]
+fn over_provisioning_of_an_array_is_what_its_runs_say() {
+    let sets = ["--set", "measure.warmup=0s", "--set", "workload.requests=20000"];
+    let over = ["--over", "array.members=3,4", "--over", "device.op=0.25", "--over", "gc.soft=0.1"];
+    let least = ["--minimise", "op", "--policies", "ioda", "--over", "drive.buffer=16MiB"];
+    let goal = ["ioda", "--slo", "read.p99 < 300ms"];
+    let answer = asked(&[&goal[..], &sets, &over, &least].concat());
+    let line = &answer["recommendation"];
+    let (price, told) = (line["price"].as_f64().unwrap(), line["op_percent"].as_f64().unwrap());
+    assert!((price - told).abs() < 0.1, "{price} {told}");
+    assert_eq!(line["settings"][3]["value"], "4", "the wider the array, the less its parity");
+}
+
+#[test]
+fn a_trace_that_is_played_faster_has_that_rate() {
+    let rows = (0..2000).map(|n| (n * 500, 'W', n * 4096));
+    let path = trace("advise-faster.csv", rows);
+    let scale = [path.as_str(), "--rate-scale", "100", "--slo", "write.p99 < 3ms"];
+    let answer = asked(&[&scale[..], &SMALL].concat());
+    let rate = answer["load"]["rate_per_s"].as_f64().unwrap();
+    assert!((rate / 200_000.0 - 1.0).abs() < 0.01, "{rate}");
 }

@@ -21,7 +21,8 @@ pub struct PtsReport {
     /// Rise of the straight line fitted to them, over the mean (percent); at most 10 up or down is
     /// steady.
     pub slope_percent: Option<f64>,
-    /// Both hold in the last five rounds.
+    /// Both hold in the last five rounds, and the number moved at all: a mean latency that is the
+    /// write buffer's in every round tells nothing.
     pub steady: bool,
     /// The first round of the first window in which both held (number, counted from 1); null where
     /// there was none.

@@ -5,19 +5,17 @@ use super::bounds::{self, Bound};
 use super::causes::{self, Share};
 use super::cost::Cost;
 use super::goal::{Goal, Judged, refusal, unread};
+use super::impossible::{Impossible, is_possible};
 use super::prices::Pace;
 use super::question::{Load, Minimise, Question, shell};
+use super::remarks::remarks;
 use super::search::{Search, is_small};
 use super::seen::{Seen, Standing, worst};
 use super::shots::{Shots, Stop};
-use manx_core::stats::RunResult;
 use serde::Serialize;
 
 /// Failed settings that are told, one of each policy.
 const BROKEN_MAX: usize = 8;
-
-/// A run that reclaims less for what it programs has not met its GC (ratio).
-const RECLAIMED_MIN: f64 = 0.5;
 
 /// Lines of the front at most.
 const FRONT_MAX: usize = 12;
@@ -174,8 +172,7 @@ pub fn answer<'a>(
     let whole = |at: &usize| seen[*at].is_whole();
     let lines: Vec<Line> = (0..seen.len()).filter(whole).map(line).collect();
     let effort = effort(question, &seen, &shots, undecided);
-    let mut remarks = remarks(question, &shots, invalid, &seen, best);
-    remarks.extend(on_speed(question, pace));
+    let remarks = remarks(question, &shots, invalid, &seen, best, pace);
     let impossible =
         best.is_none().then(|| Impossible { question, bounds: &bounds, undecided, exact });
     let axes = question.plan.axes().iter();
@@ -250,82 +247,6 @@ fn find<'a>(
     Ok(Found { seen, bounds, best, undecided, exact, pace })
 }
 
-/// As far as bounds can tell: a scenario that `nogc` does not go with has none.
-fn is_possible(question: &Question, bounds: &[Bound]) -> bool {
-    bounds.iter().all(|bound| !bound.holds)
-        || missed_by_all(question, bounds).is_empty()
-        || !bounds::unbounded(question).is_empty()
-}
-
-/// Goals that no bound keeps, each with the bound that comes nearest. A drive that suspends programs
-/// is a bound of reads, and one that does not of writes: no one drive need keep all goals.
-fn missed_by_all<'a>(question: &Question, bounds: &'a [Bound]) -> Vec<(usize, &'a Bound)> {
-    let holding = || bounds.iter().filter(|bound| bound.holds);
-    let missed = question.goals.iter().enumerate().filter(|(at, goal)| {
-        !holding().any(|bound| bound.judged[*at].meets || bound.judged[*at].straddles(goal))
-    });
-    let nearest = |at: usize| {
-        let used = |bound: &Bound| bound.judged[at].used;
-        holding().min_by(|one, other| used(one).total_cmp(&used(other)))
-    };
-    missed.filter_map(|(at, _)| Some((at, nearest(at)?))).collect()
-}
-
-/// A run that lives on free space says little of what GC will cost.
-fn lacks_collections(result: &RunResult) -> Option<String> {
-    let halves = result.state.reclaimed_per_written?;
-    let (waf, reclaimed) = (result.flash.waf?, (halves[0] + halves[1]) / 2.0);
-    (reclaimed < RECLAIMED_MIN * waf).then(|| {
-        format!(
-            "the recommended drive reclaimed {reclaimed:.2} bytes for each byte that was written, \
-             and programmed {waf:.2}: it lived on free space, so its WAF, wear, price and tail lack \
-             collections that come later; more requests (workload.requests, --loop) have them"
-        )
-    })
-}
-
-/// Remark on a load that asks a faster drive for more.
-fn on_speed(question: &Question, pace: Option<Pace>) -> Option<String> {
-    let asked = "the load is a closed loop, so a faster drive is asked for more";
-    question.is_priced_by_speed().then(|| match pace {
-        Some(pace) => format!(
-            "{asked}: the prices are those of {:.0} requests/s for every setting, what a drive \
-             whose GC costs nothing does. Guesses of prices are poor there, so a cheaper setting \
-             may have been passed by (docs/advise.md); --exhaustive runs all",
-            pace.rate_per_s()
-        ),
-        None => format!(
-            "{asked}, wears out and is paid for sooner: nogc does not go with this scenario, and \
-             without it there is no rate that all settings could be priced by; a cheaper setting \
-             may have been passed by"
-        ),
-    })
-}
-
-/// Remarks on the question, the runs, and on what a reader of the recommendation must know.
-fn remarks(
-    question: &Question,
-    shots: &Shots<'_>,
-    invalid: &[(usize, String)],
-    seen: &[Seen],
-    best: Option<usize>,
-) -> Vec<String> {
-    let mut remarks = question.remarks.clone();
-    remarks.extend(shots.remark());
-    remarks.extend(left_out(question, invalid));
-    let Some(result) = best.and_then(|best| seen[best].result()) else { return remarks };
-    let unread = unread(result);
-    if unread > 0 {
-        remarks.push(format!(
-            "{unread} reads of the recommended drive ended with an error, as their page could not \
-             be read: a percentile of reads counts them as slower than any limit"
-        ));
-    }
-    remarks.extend(lacks_collections(result));
-    remarks.extend(result.warnings.iter().map(|text| format!("the recommended drive: {text}")));
-    remarks
-}
-
 /// Work that the answer took.
 fn effort(question: &Question, seen: &[Seen], shots: &Shots<'_>, undecided: usize) -> Effort {
     let count = |is: fn(&Seen) -> bool| seen.iter().filter(|seen| is(seen)).count();
@@ -349,91 +270,6 @@ fn drive(question: &Question) -> String {
     let (device, array) = (&question.base.device, &question.base.array);
     let of = if array.is_on() { format!("{} x ", array.members) } else { String::new() };
     format!("{of}{}: {} dies, {}", device.name, bounds::dies(question), question.base.capacity())
-}
-
-/// Why nothing keeps the goals.
-struct Impossible<'a> {
-    question: &'a Question,
-    bounds: &'a [Bound],
-    undecided: usize,
-    exact: bool,
-}
-
-impl Impossible<'_> {
-    fn in_words(&self) -> String {
-        let Self { question, bounds, undecided, exact } = *self;
-        let all = if exact { ": every one was run to its end" } else { "" };
-        if bounds.is_empty() {
-            return format!(
-                "no setting of this question keeps the goals{all}; no bound is known, as nogc does \
-                 not go with this scenario, so other settings may"
-            );
-        }
-        if undecided > 0 {
-            return format!(
-                "nothing that was tried keeps the goals, and {undecided} settings are undecided: \
-                 --exhaustive runs them all"
-            );
-        }
-        if let Some(bound) = bounds.iter().find(|bound| !bound.refusal.is_empty()) {
-            return format!(
-                "no setting of this question keeps the goals{all}; with GC at no cost too the drive \
-                 {}: it runs out of spare blocks (faults), which is no matter of latencies",
-                bound.refusal
-            );
-        }
-        let missed = missed_by_all(question, bounds);
-        let Some((_, best)) = missed.first() else {
-            let each = if question.goals.len() > 1 { " keep each of them" } else { "" };
-            return format!(
-                "no setting of this question keeps the goals{all}, though a drive whose GC costs \
-                 nothing would{each}: other policies, more over-provisioning or other marks may \
-                 (--over, --policies)"
-            );
-        };
-        let unbounded = bounds::unbounded(question);
-        let set_by = match best.set_by.as_str() {
-            "" => String::new(),
-            text => format!(": {text}"),
-        };
-        let more = match bounds.iter().find(|bound| bound.meets) {
-            Some(bound) => format!(". What would keep them: GC at no cost, {}", bound.name),
-            None => String::new(),
-        };
-        let missed = self.missed(&missed);
-        if !unbounded.is_empty() {
-            return format!(
-                "no setting of this question keeps the goals{all}; with GC at no cost {missed}\
-                 {set_by}, which is no bound of {}{more}",
-                unbounded.join(", ")
-            );
-        }
-        let dies = bounds::dies(question);
-        format!(
-            "no policy can keep the goals on {dies} dies: with GC at no cost {missed}{set_by}{more}"
-        )
-    }
-
-    /// "read.p99 < 1ms is 2.56ms".
-    fn missed(&self, missed: &[(usize, &Bound)]) -> String {
-        let told = missed.iter().map(|(at, bound)| {
-            let (goal, judged) = (&self.question.goals[*at], &bound.judged[*at]);
-            let value = judged.value.map_or("not reported".to_string(), |value| goal.show(value));
-            format!("{} is {value}", goal.text)
-        });
-        told.collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// How many points cannot be run, and why the first of them.
-fn left_out(question: &Question, invalid: &[(usize, String)]) -> Option<String> {
-    let (first, why) = invalid.first()?;
-    Some(format!(
-        "{} of {} settings cannot be run and are left out; the first, {}: {why}",
-        invalid.len(),
-        question.plan.settings(),
-        question.plan.describe(*first)
-    ))
 }
 
 /// The line of a setting.
@@ -528,7 +364,8 @@ fn broken(question: &Question, seen: &[Seen]) -> Vec<Broken> {
         let played = |at: &usize| seen[*at].result().map_or(0, |result| result.requests);
         let missed = all.iter().copied().filter(|at| {
             let standing = seen[*at].standing;
-            matches!(standing, Standing::Missed | Standing::Predicted) && played(at) > 0
+            let is_lost = matches!(standing, Standing::Missed | Standing::Predicted);
+            is_lost && seen[*at].played.is_some()
         });
         let near = missed.min_by(|one, other| {
             let used = worst(&seen[*one].judged).total_cmp(&worst(&seen[*other].judged));

@@ -11,7 +11,8 @@ use manx_core::config::Scenario;
 use manx_core::stats::RunResult;
 
 /// Time in which a closed loop's requests come, alike for all settings: that of the drive whose GC
-/// costs nothing. By its own time a slow drive would be cheap, as it wears out later for doing less.
+/// costs nothing. By its own time a slow drive would be cheap, as it wears out later for doing
+/// less.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// Seconds a request.

@@ -92,8 +92,8 @@ impl Buffer {
         let alone = Self { waf: 1.0, ..self.clone() };
         if self.waf > 1.0 {
             sheet.notes.push(format!(
-                "--check: the drive is empty, so its WAF is 1: the buffers that are tried are parts \
-                 of the {:.1} MiB that the formula has for that.",
+                "--check: the drive is empty, so its WAF is 1: the buffers that are tried are \
+                 parts of the {:.1} MiB that the formula has for that.",
                 alone.size(&flash) / 1_048_576.0
             ));
         }

@@ -39,7 +39,7 @@ pub struct Window {
     pub of_bound: f64,
     /// TW.
     pub window_ns: u64,
-    /// Steps of collections that were forced outside of their windows.
+    /// Steps of GC runs that were forced outside of their windows.
     pub violations: u64,
 }
 
@@ -66,8 +66,8 @@ impl Windows {
     pub fn text(&self) -> String {
         let ns = |ns: u64| latency(Duration::from_ns(ns).as_us_f64());
         let mut text = format!(
-            "\n--check: {} drives of {BLOCKS} blocks in a plane, B = {} MB/s of small writes at each, \
-             half of what they sustain: S_use / ((N - 1) B) = {}\n",
+            "\n--check: {} drives of {BLOCKS} blocks in a plane, B = {} MB/s of small writes at \
+             each, half of what they sustain: S_use / ((N - 1) B) = {}\n",
             self.drives,
             three_digits(self.rate / 1e6),
             ns(self.bound_ns)
@@ -76,8 +76,8 @@ impl Windows {
             let expected = if run.of_bound > 1.0 { "some" } else { "none" };
             let _ = writeln!(
                 text,
-                "  TW {:>9}, {} of it: {} steps of collections outside of their windows, {expected} \
-                 expected",
+                "  TW {:>9}, {} of it: {} steps of GC runs outside of their windows, \
+                 {expected} expected",
                 ns(run.window_ns),
                 run.of_bound,
                 count(run.violations),
@@ -152,8 +152,8 @@ fn array_of(question: &Question, drives: u32, more: &[Override]) -> Result<Scena
         None => {}
         Some(GcUnit::Channel) => {
             return Err(ConfigError::new(
-                "--check: --gc-unit channel is the formula's; drives of the model reclaim by block, \
-                 plane-group or superblock",
+                "--check: --gc-unit channel is the formula's; drives of the model reclaim by \
+                 block, plane-group or superblock",
             ));
         }
         Some(unit) => sets.push(key("gc.unit", format!("\"{}\"", unit.name()))),
@@ -187,7 +187,7 @@ impl Longest {
         let told = |ns: u64| latency(Duration::from_ns(ns).as_us_f64());
         format!(
             "\n--check: a drive (scenario znand) under reads that hold every erase; its GC, the \
-             longest write of d-es, is {}\n  GC + N {}, the longest write of the run {} ({:.3} of it)\n",
+             longest write of d-es, is {}\n  GC + N {}, the run {} ({:.3} of it)\n",
             told(self.gc_ns),
             told(self.rule_ns),
             told(self.run_ns),
@@ -206,7 +206,8 @@ pub fn longest(answer: &Answer, options: &Options<'_>) -> Result<Longest, RunErr
         return Err(ConfigError::new(text).into());
     }
     let time = (answer.n * 24).max(Duration::from_s(3));
-    // Reads on each die every 125 us, and a writer in a closed loop (experiments/erase-timeout.toml).
+    // Reads on each die every 125 us, and a writer in a closed loop
+    // (experiments/erase-timeout.toml).
     let jobs = "[{ read_percent = 100, arrival = \"poisson\", rate = 128_000, pattern = \"tiers\", \
                 tiers = [[20, 60]] }, { read_percent = 0, arrival = \"closed\", queue_depth = 4, \
                 pattern = \"random\" }]";

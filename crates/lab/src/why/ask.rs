@@ -164,8 +164,8 @@ fn remedy(kind: Kind, table: &[Modelled]) -> Remedy {
             match (best, tail("base"), tail("nogc")) {
                 (Some((us, _)), Some(base), _) if us >= base * FALLS => {
                     "no policy that was tried: the model has no such pauses, its tail of reads is \
-                     as long under all of them; the device does something by itself (heat, refresh, \
-                     its map)"
+                     as long under all of them; the device does something by itself (heat, \
+                     refresh, its map)"
                         .to_string()
                 }
                 (Some((us, name)), Some(base), Some(least)) => format!(

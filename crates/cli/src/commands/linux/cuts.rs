@@ -26,11 +26,11 @@ const EVENTS_MAX: usize = 100_000;
 
 /// Cuts the power of a guest, and checks each time what is left.
 pub(super) fn run(args: &LinuxArgs, scenario: &Scenario, screen: &Screen) -> Result<(), Failure> {
-    let image = image(args)?;
-    check_root(args)?;
     if scenario.array.is_on() || args.drives > 1 {
         return Err(ConfigError::new("--cuts and --cut-at: they are of one drive").into());
     }
+    let image = image(args)?;
+    check_root(args)?;
     let cache = if args.no_cache { None } else { Cache::of_user() };
     let bar = Bar::new(screen, "preparing the drive", "pages");
     let mut progress = |done| {

@@ -1,0 +1,104 @@
+//! Why no setting keeps the goals, as far as bounds and runs tell.
+
+use super::bounds::{self, Bound};
+use super::question::Question;
+
+/// Why nothing keeps the goals.
+pub struct Impossible<'a> {
+    /// The question.
+    pub question: &'a Question,
+    /// The bounds that were run.
+    pub bounds: &'a [Bound],
+    /// Settings that were not decided.
+    pub undecided: usize,
+    /// All were run to their end.
+    pub exact: bool,
+}
+
+impl Impossible<'_> {
+    /// The reason in a sentence.
+    pub fn in_words(&self) -> String {
+        let Self { question, bounds, undecided, exact } = *self;
+        let all = if exact { ": every one was run to its end" } else { "" };
+        if bounds.is_empty() {
+            return format!(
+                "no setting of this question keeps the goals{all}; no bound is known, as nogc does \
+                 not go with this scenario, so other settings may"
+            );
+        }
+        if undecided > 0 {
+            return format!(
+                "nothing that was tried keeps the goals, and {undecided} settings are undecided: \
+                 --exhaustive runs them all"
+            );
+        }
+        if let Some(bound) = bounds.iter().find(|bound| !bound.refusal.is_empty()) {
+            return format!(
+                "no setting of this question keeps the goals{all}; with GC at no cost too the \
+                 drive {}: it runs out of spare blocks (faults), which is no matter of latencies",
+                bound.refusal
+            );
+        }
+        let missed = missed_by_all(question, bounds);
+        let Some((_, best)) = missed.first() else {
+            let each = if question.goals.len() > 1 { " keep each of them" } else { "" };
+            return format!(
+                "no setting of this question keeps the goals{all}, though a drive whose GC costs \
+                 nothing would{each}: other policies, more over-provisioning or other marks may \
+                 (--over, --policies)"
+            );
+        };
+        let unbounded = bounds::unbounded(question);
+        let set_by = match best.set_by.as_str() {
+            "" => String::new(),
+            text => format!(": {text}"),
+        };
+        let more = match bounds.iter().find(|bound| bound.meets) {
+            Some(bound) => format!(". What would keep them: GC at no cost, {}", bound.name),
+            None => String::new(),
+        };
+        let missed = self.missed(&missed);
+        if !unbounded.is_empty() {
+            return format!(
+                "no setting of this question keeps the goals{all}; with GC at no cost {missed}\
+                 {set_by}, which is no bound of {}{more}",
+                unbounded.join(", ")
+            );
+        }
+        let dies = bounds::dies(question);
+        format!(
+            "no policy can keep the goals on {dies} dies: with GC at no cost {missed}{set_by}{more}"
+        )
+    }
+
+    /// "read.p99 < 1ms is 2.56ms".
+    fn missed(&self, missed: &[(usize, &Bound)]) -> String {
+        let told = missed.iter().map(|(at, bound)| {
+            let (goal, judged) = (&self.question.goals[*at], &bound.judged[*at]);
+            let value = judged.value.map_or("not reported".to_string(), |value| goal.show(value));
+            format!("{} is {value}", goal.text)
+        });
+        told.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// As far as bounds can tell: a scenario that `nogc` does not go with has none.
+pub fn is_possible(question: &Question, bounds: &[Bound]) -> bool {
+    bounds.iter().all(|bound| !bound.holds)
+        || missed_by_all(question, bounds).is_empty()
+        || !bounds::unbounded(question).is_empty()
+}
+
+/// Goals that no bound keeps, each with the bound that comes nearest. A drive that suspends
+/// programs is a bound of reads, and one that does not of writes: no one drive need keep all goals.
+fn missed_by_all<'a>(question: &Question, bounds: &'a [Bound]) -> Vec<(usize, &'a Bound)> {
+    let holding = || bounds.iter().filter(|bound| bound.holds);
+    let missed = question.goals.iter().enumerate().filter(|(at, goal)| {
+        !holding().any(|bound| bound.judged[*at].meets || bound.judged[*at].straddles(goal))
+    });
+    let nearest = |at: usize| {
+        let used = |bound: &Bound| bound.judged[at].used;
+        holding().min_by(|one, other| used(one).total_cmp(&used(other)))
+    };
+    missed.filter_map(|(at, _)| Some((at, nearest(at)?))).collect()
+}

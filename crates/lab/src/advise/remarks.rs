@@ -1,0 +1,79 @@
+//! Remarks beside an answer: what was assumed or left out, and where it may not be right.
+
+use super::goal::unread;
+use super::prices::Pace;
+use super::question::Question;
+use super::seen::Seen;
+use super::shots::Shots;
+use manx_core::stats::RunResult;
+
+/// A run that reclaims less for what it programs has not met its GC (ratio).
+const RECLAIMED_MIN: f64 = 0.5;
+
+/// Remarks on the question, the runs, and on what a reader of the recommendation must know.
+pub fn remarks(
+    question: &Question,
+    shots: &Shots<'_>,
+    invalid: &[(usize, String)],
+    seen: &[Seen],
+    best: Option<usize>,
+    pace: Option<Pace>,
+) -> Vec<String> {
+    let mut remarks = question.remarks.clone();
+    remarks.extend(shots.remark());
+    remarks.extend(left_out(question, invalid));
+    remarks.extend(on_speed(question, pace));
+    let Some(result) = best.and_then(|best| seen[best].result()) else { return remarks };
+    let unread = unread(result);
+    if unread > 0 {
+        remarks.push(format!(
+            "{unread} reads of the recommended drive ended with an error, as their page could not \
+             be read: a percentile of reads counts them as slower than any limit"
+        ));
+    }
+    remarks.extend(lacks_gc(result));
+    remarks.extend(result.warnings.iter().map(|text| format!("the recommended drive: {text}")));
+    remarks
+}
+
+/// Remark on a load that asks a faster drive for more.
+fn on_speed(question: &Question, pace: Option<Pace>) -> Option<String> {
+    let asked = "the load is a closed loop, so a faster drive is asked for more";
+    question.is_priced_by_speed().then(|| match pace {
+        Some(pace) => format!(
+            "{asked}: the prices are those of {:.0} requests/s for every setting, what a drive \
+             whose GC costs nothing does. Guesses of prices are poor there, so a cheaper setting \
+             may have been passed by (docs/advise.md); --exhaustive runs all",
+            pace.rate_per_s()
+        ),
+        None => format!(
+            "{asked}, wears out and is paid for sooner: nogc does not go with this scenario, and \
+             without it there is no rate that all settings could be priced by; a cheaper setting \
+             may have been passed by"
+        ),
+    })
+}
+
+/// A run that lives on free space says little of what GC will cost.
+fn lacks_gc(result: &RunResult) -> Option<String> {
+    let halves = result.state.reclaimed_per_written?;
+    let (waf, reclaimed) = (result.flash.waf?, (halves[0] + halves[1]) / 2.0);
+    (reclaimed < RECLAIMED_MIN * waf).then(|| {
+        format!(
+            "the recommended drive reclaimed {reclaimed:.2} bytes for each byte that was written, \
+             and programmed {waf:.2}: it lived on free space, so its WAF, wear, price and tail \
+             lack GC that comes later; more requests (workload.requests, --loop) have it"
+        )
+    })
+}
+
+/// How many points cannot be run, and why the first of them.
+fn left_out(question: &Question, invalid: &[(usize, String)]) -> Option<String> {
+    let (first, why) = invalid.first()?;
+    Some(format!(
+        "{} of {} settings cannot be run and are left out; the first, {}: {why}",
+        invalid.len(),
+        question.plan.settings(),
+        question.plan.describe(*first)
+    ))
+}
