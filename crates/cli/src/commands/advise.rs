@@ -113,8 +113,8 @@ impl Folder {
         let is_there = |name: &&&str| path.join(name).exists();
         if let Some(name) = FILES.iter().find(is_there).filter(|_| !path.join(JOURNAL).exists()) {
             return Err(ConfigError::new(format!(
-                "--out {}: {name} is there and no {JOURNAL} of manx advise: nothing is overwritten; \
-                 name another folder, or move it away",
+                "--out {}: {name} is there and no {JOURNAL} of manx advise: nothing is \
+                 overwritten; name another folder, or move it away",
                 path.display()
             ))
             .into());
