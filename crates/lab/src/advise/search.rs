@@ -41,7 +41,8 @@ const BATCH: usize = 4;
 /// Presumed settings nearest to the answer that are played, and how often.
 const CHECKED: [usize; 2] = [3, 3];
 
-/// Further seeds where an interval reaches to both sides of a goal, and of how many settings.
+/// Further seeds where an interval reaches to both sides of a goal, as far as the budget has room
+/// for them, and of how many settings.
 const SEEDS: u64 = 2;
 const SEEDED_MAX: usize = 2;
 
@@ -181,9 +182,11 @@ impl<'a, 'b> Search<'a, 'b> {
                 self.play_beside(&neighbours, false)?;
                 continue;
             }
-            if self.straddles(best) && self.seen[best].seeds.is_empty() && seeded < SEEDED_MAX {
+            let more = SEEDS.min(self.room() as u64);
+            let is_seeded = !self.seen[best].seeds.is_empty() || seeded == SEEDED_MAX;
+            if self.straddles(best) && !is_seeded && more > 0 {
                 seeded += 1;
-                self.more_seeds(best)?;
+                self.more_seeds(best, more)?;
                 continue;
             }
             let mut near = self.near_below(best);
@@ -372,8 +375,8 @@ impl<'a, 'b> Search<'a, 'b> {
     }
 
     /// Plays further seeds of a setting that may or may not keep a goal; their mean decides.
-    fn more_seeds(&mut self, setting: usize) -> Result<(), Stop> {
-        let shots: Vec<Shot> = (1..=SEEDS).map(|seed| Shot { setting, seed }).collect();
+    fn more_seeds(&mut self, setting: usize, seeds: u64) -> Result<(), Stop> {
+        let shots: Vec<Shot> = (1..=seeds).map(|seed| Shot { setting, seed }).collect();
         let played = self.shots.play(&shots, Until::End)?;
         let goals = &self.question.goals;
         let judge = |played: &Played| goals.iter().map(|goal| goal.judge(&played.result)).collect();
@@ -381,7 +384,7 @@ impl<'a, 'b> Search<'a, 'b> {
         let seen = &self.seen[setting];
         let mean = |goal: usize| {
             let all = seen.seeds.iter().map(|seed| seed[goal].used);
-            (all.sum::<f64>() + seen.judged[goal].used) / (SEEDS + 1) as f64
+            (all.sum::<f64>() + seen.judged[goal].used) / (seeds + 1) as f64
         };
         if (0..goals.len()).any(|goal| mean(goal) > 1.0) {
             // Settings that use up as much of the goal would fare no better.

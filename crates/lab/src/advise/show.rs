@@ -150,10 +150,9 @@ fn recommended(answer: &Answer, line: &Line) -> String {
         let values: Vec<String> = seeds.filter_map(|seed| Some(goal.show(seed.value?))).collect();
         let _ = writeln!(
             text,
-            "  the interval reaches to both sides of {}: {} further seeds have {}; {met} of {} \
+            "  the interval reaches to both sides of {}: of further seeds it is {}; {met} of {} \
              keep it",
             goal.text,
-            line.seeds.len(),
             values.join(", "),
             line.seeds.len() + 1
         );
