@@ -172,7 +172,7 @@ pub fn plan_tw(
         raid5_writes: option::<Bandwidth>(options, "raid5_writes")?,
     };
     let plan = question.answer().map_err(Trouble::from)?;
-    Ok((show::document(&plan), show::text(&plan)))
+    Ok((show::document(&plan, None), show::text(&plan)))
 }
 
 /// `manx plan timeout --json`, and its text.
@@ -184,5 +184,5 @@ pub fn plan_timeout(options: &Bound<'_, PyDict>) -> PyResult<(String, String)> {
         below: option(options, "writes_below")?.ok_or_else(|| missing("writes_below"))?,
     };
     let answer = question.answer().map_err(Trouble::from)?;
-    Ok((question.document(&answer), question.text(&answer)))
+    Ok((question.document(&answer, None), question.text(&answer)))
 }
