@@ -239,6 +239,19 @@ fn prices_of_a_closed_loop_are_said_to_follow_speed() {
     };
     let closed = ask(&["--set", "workload.arrival=\"closed\"", "--set", "workload.queue_depth=8"]);
     assert!(closed.contains("closed loop") && !ask(&[]).contains("closed loop"), "{closed}");
+    assert!(!closed.contains("passed by"), "all of the question were run: {closed}");
+
+    // However fast a drive is, it is paid for the same writes a day.
+    let load = ["quick", "--slo", "read.p99 < 20ms", "--exhaustive"];
+    let sets = ["--set", "workload.requests=10000", "--set", "workload.arrival=\"closed\""];
+    let answer = asked(&[&load[..], &SMALL, &sets].concat());
+    for op in ["0.2", "0.4"] {
+        let grid = answer["grid"].as_array().unwrap().iter();
+        let of_op = grid.filter(|line| line["settings"][0]["value"] == op);
+        let writes: Vec<f64> =
+            of_op.map(|line| number(&line["cost"]["drive_writes_a_day"])).collect();
+        assert!(writes.len() == 4 && writes.iter().all(|all| *all == writes[0]), "{writes:?}");
+    }
 }
 
 /// A step that is played at last, to say what more money buys, may turn out to cost less.
@@ -270,6 +283,10 @@ fn a_drive_whose_merges_cost_nothing_is_a_bound_of_every_log_block_ftl() {
     }
 }
 
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}: a number"))
+}
+
 /// The answer to a question about `quick`, whose runs are short.
 fn asked(words: &[&str]) -> Value {
     json(&manx(&[&["advise"], words, &["--json", "-q"]].concat()))
@@ -284,6 +301,9 @@ fn a_run_in_which_nothing_is_measured_keeps_no_goal() {
     let slo = ["--slo", "read.p99 < 1us"];
     let answer = asked(&[&closed[..], &slo, &SMALL].concat());
     assert_eq!(answer["recommendation"], Value::Null);
+    assert!(!answer["bounds"].as_array().unwrap().iter().any(|bound| bound["holds"] == true));
+    let impossible = answer["impossible"].as_str().unwrap();
+    assert!(impossible.contains("measured nothing"), "{impossible}");
     let why = answer["broken"][0]["line"]["why"].as_str().unwrap();
     assert!(why.contains("every request belongs to the warm-up"), "{why}");
     assert_eq!(answer["load"]["rate_per_s"], Value::Null, "a closed loop has no rate");

@@ -226,3 +226,27 @@ fn the_page_shows_what_the_command_prints() {
     let args: Vec<&str> = command.split_whitespace().collect();
     assert_eq!(stdout(&manx(&args)), shown, "docs/plan.md is not what `manx {command}` prints");
 }
+
+#[test]
+fn runs_confirm_the_bound_of_a_window_and_the_longest_write_under_n() {
+    let told = |args: &[&str]| -> serde_json::Value {
+        let output = manx(args);
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let plan = told(&["plan", "tw", "--device", "femu", "--n", "3", "--check", "--json"]);
+    let windows = plan["check"]["windows"].as_array().unwrap();
+    assert_eq!(windows[0]["violations"], 0, "half of the bound: {plan}");
+    assert!(windows[1]["violations"].as_u64().unwrap() > 0, "twice the bound: {plan}");
+    let asked = ["plan", "timeout", "--writes-below", "60ms", "--gc", "35ms"];
+    let plan = told(&[&asked[..], &["--check", "--json"]].concat());
+    let ns = |key: &str| plan["check"][key].as_u64().unwrap();
+    assert_eq!(
+        (plan["n_ns"].as_u64(), ns("rule_ns") - ns("gc_ns")),
+        (Some(16_000_000), 16_000_000)
+    );
+    assert!(ns("run_ns").abs_diff(ns("rule_ns")) < ns("rule_ns") / 20, "{plan}");
+    assert_eq!(told(&[&asked[..], &["--json"]].concat())["check"], serde_json::Value::Null);
+    assert_refused(&["plan", "tw", "--device", "femu", "--guard", "5s", "--check"], &["--guard"]);
+    assert_refused(&["plan", "tw", "--device", "znand-like", "--check"], &["covers 16KiB"]);
+}

@@ -4,11 +4,11 @@
 use super::bounds::{self, Bound};
 use super::causes::{self, Share};
 use super::cost::Cost;
-use super::goal::{Goal, Judged, refusal, unread};
+use super::goal::{Goal, Judged, unread, void};
 use super::impossible::{Impossible, is_possible};
 use super::prices::Pace;
 use super::question::{Load, Minimise, Question, shell};
-use super::remarks::remarks;
+use super::remarks::{on_speed, remarks};
 use super::search::{Search, is_small};
 use super::seen::{Seen, Standing, worst};
 use super::shots::{Shots, Stop};
@@ -172,7 +172,8 @@ pub fn answer<'a>(
     let whole = |at: &usize| seen[*at].is_whole();
     let lines: Vec<Line> = (0..seen.len()).filter(whole).map(line).collect();
     let effort = effort(question, &seen, &shots, undecided);
-    let remarks = remarks(question, &shots, invalid, &seen, best, pace);
+    let mut remarks = remarks(question, &shots, invalid, &seen, best);
+    remarks.extend(on_speed(question, pace, exact));
     let impossible =
         best.is_none().then(|| Impossible { question, bounds: &bounds, undecided, exact });
     let axes = question.plan.axes().iter();
@@ -224,25 +225,26 @@ fn find<'a>(
     let few = !question.exhaustive && is_small(question, bad);
     let (mut bounds, mut first) = (Vec::new(), None);
     if !few {
-        (bounds, first) = bounds::bounds(question, shots)?;
+        (bounds, first) = bounds::bounds(question, shots, None)?;
     }
     let exact = few || question.exhaustive;
     let possible = is_possible(question, &bounds);
-    let pace = match (question.is_priced_by_speed(), &first) {
-        (false, _) => None,
-        (true, None) => bounds::first(question, shots)?.map(|(run, _)| Pace::of(&run.result)),
-        (true, Some((run, _))) => Some(Pace::of(&run.result)),
-    };
+    let is_priced_by_speed = question.is_priced_by_speed();
+    if is_priced_by_speed && first.is_none() {
+        first = bounds::first(question, shots)?;
+    }
+    let of_first = first.as_ref().filter(|_| is_priced_by_speed);
+    let pace = of_first.and_then(|(run, _)| Pace::of(&run.result));
     let mut search = Search::new(question, shots, bad, pace, tell)?;
     let best = match possible {
         _ if exact => search.play_all()?,
-        true => search.run(first)?,
+        true => search.run(first.clone())?,
         false => search.glance()?,
     };
     let undecided = if possible && !exact { search.undecided() } else { 0 };
     let seen = std::mem::take(&mut search.seen);
     if few && best.is_none() {
-        (bounds, _) = bounds::bounds(question, shots)?;
+        (bounds, _) = bounds::bounds(question, shots, first)?;
     }
     Ok(Found { seen, bounds, best, undecided, exact, pace })
 }
@@ -309,11 +311,8 @@ fn line(question: &Question, at: usize, seen: &Seen) -> Line {
 /// Why a setting does not count whose latencies keep the goals, or say nothing.
 fn why(seen: &Seen) -> String {
     let Some(result) = seen.result() else { return String::new() };
-    if let Some(refusal) = refusal(result) {
-        return refusal;
-    }
-    if seen.is_whole() && result.requests == 0 {
-        return "every request belongs to the warm-up: nothing was measured".to_string();
+    if let Some(why) = void(result).filter(|_| seen.is_whole()) {
+        return why;
     }
     let keeps = seen.is_whole() && seen.judged.iter().all(|judged| judged.meets);
     match seen.standing {

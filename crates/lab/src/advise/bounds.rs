@@ -4,7 +4,7 @@
 //! what takes the time instead.
 
 use super::causes::{self, Share};
-use super::goal::{Judged, Of, refusal};
+use super::goal::{Judged, Of, void};
 use super::question::{Load, Question};
 use super::shots::{Played, Shots, Stop, Until, shape};
 use crate::campaign::Point;
@@ -40,9 +40,8 @@ pub struct Bound {
     pub causes: Vec<Share>,
     /// Cause of the bound, in a sentence; empty where it keeps the goals.
     pub set_by: String,
-    /// Writes that it refused, as its faults made it read-only: then it bounds nothing. Empty
-    /// where it took all.
-    pub refusal: String,
+    /// Why it bounds nothing: it refused writes, or nothing was measured. Empty where it is one.
+    pub void: String,
     /// The command that plays it.
     pub command: String,
 }
@@ -110,12 +109,18 @@ fn point(question: &Question, kind: &Kind) -> Option<Point> {
 }
 
 /// Plays them until one keeps the goals.
-pub fn bounds(question: &Question, shots: &mut Shots<'_>) -> Result<(Vec<Bound>, First), Stop> {
+/// `known` is the run of the first, where it was played before.
+pub fn bounds(
+    question: &Question,
+    shots: &mut Shots<'_>,
+    mut known: First,
+) -> Result<(Vec<Bound>, First), Stop> {
     let (mut all, mut first) = (Vec::new(), None);
     for kind in kinds(question) {
         let Some(point) = point(question, &kind) else { continue };
         let points = [point];
-        let mut played = match shots.play_points(&points, Until::End) {
+        let again = known.take().map(|(played, _)| Ok(vec![played]));
+        let mut played = match again.unwrap_or_else(|| shots.play_points(&points, Until::End)) {
             // A drive of four times the dies may be more than memory holds: then it is not told.
             Err(Stop::Run(_)) if !all.is_empty() => break,
             played => played?,
@@ -228,11 +233,10 @@ fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunRes
     });
     let policy = ["--policy".to_string(), kind.policy.to_string()];
     let words: Vec<String> = question.command.iter().cloned().chain(policy).chain(sets).collect();
-    let refusal = refusal(result);
-    let holds = kind.holds && refusal.is_none();
-    let (name, command, refusal) =
-        (kind.name.clone(), words.join(" "), refusal.unwrap_or_default());
-    Bound { name, judged, meets, holds, causes, set_by, refusal, command }
+    let void = void(result);
+    let holds = kind.holds && void.is_none();
+    let (name, command, void) = (kind.name.clone(), words.join(" "), void.unwrap_or_default());
+    Bound { name, judged, meets, holds, causes, set_by, void, command }
 }
 
 /// The limit in a sentence: what the load asks for beside what the dies can do.
@@ -243,7 +247,7 @@ fn set_by(
     result: &RunResult,
     causes: &[Share],
 ) -> String {
-    if let Some(text) = refusal(result) {
+    if let Some(text) = void(result) {
         return text;
     }
     if let Some(text) = write_rate(&question.load, scenario) {

@@ -222,7 +222,9 @@ impl Goal {
         let judged = self.with_unread(judged, summary, unread(result));
         match result.outcome {
             // Nothing was measured, so nothing is known.
-            _ if self.of != Of::Drive && summary.count == 0 => {
+            _ if self.of != Of::Drive && summary.count == 0
+                || self.has_too_few(result, summary) =>
+            {
                 Judged { meets: false, used: judged.used.max(100.0), ..judged }
             }
             // Writes that were refused are in no latency.
@@ -236,6 +238,12 @@ impl Goal {
                 Judged { meets: false, used: judged.used.max(100.0), ..judged }
             }
         }
+    }
+
+    /// A whole run with far fewer requests than its percentile needs tells nothing of it.
+    fn has_too_few(&self, result: &RunResult, summary: &LatencySummary) -> bool {
+        let is_percentile = matches!(self.measure, Measure::Percentile(_));
+        is_percentile && result.outcome == Outcome::Completed && 2 * summary.count < self.least()
     }
 
     /// A read that brought an error is in the latencies as if it had brought data: for a tail it
@@ -271,12 +279,16 @@ pub fn refused(result: &RunResult) -> u64 {
     of_drives + result.array.map_or(0, |array| array.refused_pages)
 }
 
-/// "refused 12 writes, read-only from 1.25 s on"; nothing where none was refused.
-pub fn refusal(result: &RunResult) -> Option<String> {
+/// Why a run says nothing of goals; nothing where it does: "refused 12 writes, read-only from
+/// 1.25 s on (no spare blocks are left: faults)".
+pub fn void(result: &RunResult) -> Option<String> {
+    if result.requests == 0 {
+        return Some("measured nothing: every request belongs to the warm-up".to_string());
+    }
     let refused = Some(refused(result)).filter(|refused| *refused > 0)?;
-    let at = result.faults.and_then(|faults| faults.read_only_at);
-    let since = at.map_or(String::new(), |at| {
-        format!(", read-only from {:.3} s on", at.as_ns() as f64 / 1e9)
+    let at = result.faults.and_then(|faults| faults.read_only_at).map(|at| at.as_ns() as f64 / 1e9);
+    let since = at.map_or(String::new(), |s| {
+        format!(", read-only from {s:.3} s on (no spare blocks are left: faults)")
     });
     Some(format!("refused {refused} writes{since}"))
 }

@@ -32,11 +32,11 @@ impl Impossible<'_> {
                  --exhaustive runs them all"
             );
         }
-        if let Some(bound) = bounds.iter().find(|bound| !bound.refusal.is_empty()) {
+        if let Some(bound) = bounds.iter().find(|bound| !bound.void.is_empty()) {
             return format!(
                 "no setting of this question keeps the goals{all}; with GC at no cost too the \
-                 drive {}: it runs out of spare blocks (faults), which is no matter of latencies",
-                bound.refusal
+                 drive {}, which is no matter of latencies",
+                bound.void
             );
         }
         let missed = missed_by_all(question, bounds);

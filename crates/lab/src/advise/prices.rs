@@ -20,14 +20,15 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The pace of this run.
-    pub fn of(bound: &RunResult) -> Self {
-        Self { seconds: bound.virtual_s / bound.requests.max(1) as f64 }
+    /// The pace of this run; none where nothing was measured.
+    pub fn of(bound: &RunResult) -> Option<Self> {
+        let seconds = bound.virtual_s / bound.requests.max(1) as f64;
+        Some(Self { seconds }).filter(|_| bound.requests > 0 && seconds > 0.0)
     }
 
     /// Requests a second.
     pub fn rate_per_s(self) -> f64 {
-        1.0 / self.seconds.max(1e-12)
+        1.0 / self.seconds
     }
 }
 

@@ -174,7 +174,7 @@ impl Question {
                 let said = |key: &str| said(&swept.overrides, key);
                 let passes = match said("workload.trace.repeat") {
                     true => u64::from(trace.repeat),
-                    false => passes(&goals, &info)?,
+                    false => passes(&goals, &info, first.measure.warmup_requests)?,
                 };
                 let again = (passes > 1 && !said("workload.trace.repeat")).then(|| {
                     remarks.push(format!(
@@ -326,24 +326,29 @@ fn of_trace(trace: &TraceSpec, info: &TraceInfo, passes: u64, has_rate: bool) ->
 }
 
 /// Without the requests of the warm-up, which are in no percentile. `span_s` is how long the load
-/// comes, where it has a rate.
+/// comes, where it has a rate. How many come in a part of it nobody knows before a run: only a
+/// warm-up of all of it leaves nothing for certain.
 fn measured(load: Load, measure: &MeasureSpec, span_s: Option<f64>) -> Load {
     let by_count = measure.warmup_requests as f64 / load.requests.max(1) as f64;
-    let by_time = span_s.map_or(0.0, |span| measure.warmup.as_s_f64() / span.max(1e-9));
-    let left = 1.0 - by_count.max(by_time).min(1.0);
+    let is_all = span_s.is_some_and(|span| measure.warmup.as_s_f64() > WHOLE * span);
+    let left = if is_all { 0.0 } else { 1.0 - by_count.min(1.0) };
     let counted = |count: u64| (count as f64 * left).round() as u64;
     Load { reads: counted(load.reads), writes: counted(load.writes), ..load }
 }
 
-/// Passes that give every goal its samples.
-fn passes(goals: &[Goal], info: &TraceInfo) -> Result<u64, ConfigError> {
+/// A warm-up that is longer than the load by so much has all of it, though arrivals are random
+/// (ratio).
+const WHOLE: f64 = 1.1;
+
+/// Passes that give every goal its samples, beside those of the warm-up.
+fn passes(goals: &[Goal], info: &TraceInfo, warmup: u64) -> Result<u64, ConfigError> {
     let mut passes = 1;
     for goal in goals {
         let count = match goal.of {
             Of::Write => info.summary.writes,
             _ => info.summary.reads,
         };
-        let wanted = goal.least().div_ceil(count.max(1));
+        let wanted = (goal.least() + warmup).div_ceil(count.max(1));
         if count > 0 && wanted > PASSES_MAX {
             return Err(ConfigError::new(format!(
                 "--slo '{}': it needs {} requests, and the trace has {count}: {wanted} passes \
@@ -374,7 +379,7 @@ fn kinds_are_there(goals: &[Goal], load: &Load) -> Result<(), ConfigError> {
         if goal.is_latency() && load.passes == 1 && count < goal.least() {
             return Err(ConfigError::new(format!(
                 "--slo '{}': it needs {} {kind}, and {} has {count} beyond its warm-up: more \
-                 requests (workload.requests), or a percentile that it can tell",
+                 requests (workload.requests, of a trace --loop), or a percentile that it can tell",
                 goal.text,
                 goal.least(),
                 load.name

@@ -17,12 +17,10 @@ pub fn remarks(
     invalid: &[(usize, String)],
     seen: &[Seen],
     best: Option<usize>,
-    pace: Option<Pace>,
 ) -> Vec<String> {
     let mut remarks = question.remarks.clone();
     remarks.extend(shots.remark());
     remarks.extend(left_out(question, invalid));
-    remarks.extend(on_speed(question, pace));
     let Some(result) = best.and_then(|best| seen[best].result()) else { return remarks };
     let unread = unread(result);
     if unread > 0 {
@@ -37,19 +35,24 @@ pub fn remarks(
 }
 
 /// Remark on a load that asks a faster drive for more.
-fn on_speed(question: &Question, pace: Option<Pace>) -> Option<String> {
+pub fn on_speed(question: &Question, pace: Option<Pace>, exact: bool) -> Option<String> {
     let asked = "the load is a closed loop, so a faster drive is asked for more";
+    let doubt = match exact {
+        true => "",
+        false => {
+            ". Guesses of prices are poor there, so a cheaper setting may have been passed by \
+             (docs/advise.md); --exhaustive runs all"
+        }
+    };
     question.is_priced_by_speed().then(|| match pace {
         Some(pace) => format!(
             "{asked}: the prices are those of {:.0} requests/s for every setting, what a drive \
-             whose GC costs nothing does. Guesses of prices are poor there, so a cheaper setting \
-             may have been passed by (docs/advise.md); --exhaustive runs all",
+             whose GC costs nothing does{doubt}",
             pace.rate_per_s()
         ),
         None => format!(
-            "{asked}, wears out and is paid for sooner: nogc does not go with this scenario, and \
-             without it there is no rate that all settings could be priced by; a cheaper setting \
-             may have been passed by"
+            "{asked}, wears out and is paid for sooner: there is no run of a drive whose GC costs \
+             nothing, so no rate that all settings could be priced by{doubt}"
         ),
     })
 }

@@ -110,6 +110,7 @@ pub fn judged(goal: &Goal, judged: &Judged) -> String {
     let name = goal.text.split([' ', '<', '>']).next().unwrap_or_default();
     let value = match judged.value {
         Some(value) => goal.show(value),
+        None if judged.used >= 100.0 => "not known".to_string(),
         None => format!("{:.0} % of what it allows", 100.0 * judged.used),
     };
     match (judged.low, judged.high) {

@@ -3,7 +3,7 @@
 
 use super::question::Question;
 use super::timeout::Answer;
-use super::tw::{Flash, GcUnit, Inputs, reserve};
+use super::tw::{Flash, GcUnit, Inputs, VALID, reserve};
 use crate::compare::{Options, compare};
 use crate::load::{Request, read_device};
 use crate::run::RunError;
@@ -83,7 +83,12 @@ impl Windows {
                 count(run.violations),
             );
         }
-        text + if self.holds() { "  the bound holds\n" } else { "  the bound does NOT hold\n" }
+        text + if self.holds() {
+            "  the runs confirm the bound\n"
+        } else {
+            "  the runs do NOT confirm the bound: space comes and goes in whole victims, and few \
+             of them between gc.soft and gc.hard are no reserve; or the bound is wrong\n"
+        }
     }
 }
 
@@ -93,18 +98,33 @@ fn key(name: &str, value: impl ToString) -> Override {
 
 /// Runs windows on both sides of the bound.
 pub fn windows(question: &Question, options: &Options<'_>) -> Result<Windows, RunError> {
+    if question.reserve.is_some() || question.guard.is_some() {
+        let text = "--check runs the drive as it is: leave out --reserve and --guard";
+        return Err(ConfigError::new(text).into());
+    }
     let drives = question.drives.unwrap_or(4);
     let base = array_of(question, drives, &[])?;
     let mut inputs = Inputs::of(&base.device, drives, &base.gc);
-    inputs.valid = question.valid.unwrap_or(inputs.valid);
+    // Of R_v only the load depends, which is to be well within what is sustained.
+    inputs.valid = VALID;
+    let page = inputs.flash.page;
+    if page.get() as f64 > WRITE {
+        return Err(ConfigError::new(format!(
+            "--check runs small writes of 4KiB, and a program of this drive covers {page}, which \
+             they would not fill: there is no run to lay beside the formula"
+        ))
+        .into());
+    }
     let rate = inputs.bounds().actual.sustained / 2.0;
     let space = reserve(&base.device, &base.gc).get() as f64;
     let bound_s = space / (f64::from(drives - 1) * rate);
     let lower_s = inputs.bounds().actual.lower.as_s_f64();
     if bound_s * WINDOWS[0] < lower_s {
         return Err(ConfigError::new(format!(
-            "--check: at half of what the drives sustain a window is {bound_s:.3} s at most, and \
-             {lower_s:.3} s at least: there is none to run; more space between gc.soft and gc.hard",
+            "--check: at half of what the drives sustain half of the bound is {:.3} s, and a \
+             window must have {lower_s:.3} s: there is none to run; more space between gc.soft and \
+             gc.hard",
+            bound_s * WINDOWS[0]
         ))
         .into());
     }
@@ -162,6 +182,7 @@ fn array_of(question: &Question, drives: u32, more: &[Override]) -> Result<Scena
     sets.push(key("device.geometry.blocks", whole.device.geometry.blocks.min(BLOCKS)));
     sets.extend([
         key("workload.read_percent", 0.0),
+        key("workload.block_sizes", "[[\"4KiB\", 1]]"),
         key("workload.pattern", "\"random\""),
         key("workload.arrival", "\"poisson\""),
         key("measure.warmup", "\"0s\""),

@@ -68,6 +68,8 @@ impl Rain {
             ("device.geometry.ways", "1".to_string()),
             ("device.op", self.op.max(0.2).to_string()),
             ("rain.width", self.width.to_string()),
+            // Some pages for each channel.
+            ("drive.buffer", format!("\"{}B\"", (channels * 16_384).max(1 << 18))),
             ("precondition.state", "\"empty\"".to_string()),
             ("workload.read_percent", "0.0".to_string()),
             ("workload.pattern", "\"sequential\"".to_string()),

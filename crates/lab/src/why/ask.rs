@@ -162,6 +162,16 @@ fn remedy(kind: Kind, table: &[Modelled]) -> Remedy {
                 .filter_map(|row| Some((row.read_us[2].or(row.read_us[1])?, &row.name)))
                 .min_by(|one, other| one.0.total_cmp(&other.0));
             match (best, tail("base"), tail("nogc")) {
+                (Some((us, _)), Some(base), Some(least))
+                    if us >= base * FALLS && least < base * FALLS =>
+                {
+                    format!(
+                        "none that was tried: the model's tail of reads stays at {}; with GC at no \
+                         cost it is {}, so another policy may (--policies)",
+                        told(us),
+                        told(least)
+                    )
+                }
                 (Some((us, _)), Some(base), _) if us >= base * FALLS => {
                     "no policy that was tried: the model has no such pauses, its tail of reads is \
                      as long under all of them; the device does something by itself (heat, \

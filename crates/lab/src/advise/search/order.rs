@@ -2,6 +2,7 @@
 
 use super::{BATCH, CHECKED, DOUBTFUL, GUESSED, NEAR, SAME, Search};
 use crate::advise::seen::{Standing, worst};
+use manx_core::sim::math;
 use std::collections::BTreeMap;
 
 impl Search<'_, '_> {
@@ -140,7 +141,7 @@ impl Search<'_, '_> {
         let dear = self.seen[best].estimate * (1.0 + apart);
         let mut all: Vec<usize> = settings.filter(|at| self.seen[*at].estimate < dear).collect();
         // Of what is guessed to cost alike, the one whose beginning is farther from the goals.
-        let step = |at: usize| (self.seen[at].estimate.max(1e-9).ln() / SAME).round() as i64;
+        let step = |at: usize| (math::ln(self.seen[at].estimate.max(1e-9)) / SAME).round() as i64;
         let order = |at: usize| (self.tier(at), self.is_twin(at, best), step(at));
         all.sort_by(|one, other| {
             let used = self.used(*one).total_cmp(&self.used(*other));

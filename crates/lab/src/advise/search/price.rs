@@ -4,6 +4,7 @@ use super::{BUDGET, RUNS_MIN, Search, Stop};
 use crate::advise::cost::Cost;
 use crate::advise::prices::{Guess, cost_of, price};
 use crate::advise::seen::Standing;
+use manx_core::sim::math;
 use manx_core::stats::RunResult;
 use std::collections::BTreeMap;
 
@@ -50,7 +51,7 @@ impl Search<'_, '_> {
         let by_place = self.by_place(&all, &by_buffer);
         for (setting, cost, price) in all {
             let more: f64 = self.places(setting).iter().filter_map(|at| by_place.get(at)).sum();
-            let price = price * by_buffer(setting) * more.exp();
+            let price = price * by_buffer(setting) * math::exp(more);
             let seen = &mut self.seen[setting];
             seen.estimate = price;
             if !seen.is_whole() {
@@ -103,12 +104,12 @@ impl Search<'_, '_> {
         guessed: &[(usize, Cost, f64)],
         by_buffer: &dyn Fn(usize) -> f64,
     ) -> BTreeMap<(usize, usize), f64> {
-        let whole =
-            guessed.iter().filter(|(at, _, guess)| self.seen[*at].is_whole() && *guess > 0.0);
+        let is_known = |at: usize| self.seen[at].is_whole() && self.seen[at].price > 0.0;
+        let whole = guessed.iter().filter(|(at, _, guess)| is_known(*at) && *guess > 0.0);
         let mut left: Vec<(Vec<(usize, usize)>, f64)> = whole
             .map(|(at, _, guess)| {
                 let ratio = self.seen[*at].price / (guess * by_buffer(*at));
-                (self.places(*at), ratio.max(1e-9).ln())
+                (self.places(*at), math::ln(ratio))
             })
             .collect();
         let mut all = BTreeMap::new();
