@@ -107,8 +107,6 @@ fn objectives(args: &SweepArgs) -> Result<Vec<Objective>, Failure> {
         all.push(Objective::parse(text).map_err(said("--pareto"))?);
     }
     if let Some(name) = &args.minimise {
-        // Of the keys it is the one that a result holds too.
-        let name = if name == "device.op" { "capacity.op_percent" } else { name };
         all.push(Objective::parse(name).map_err(said("--minimise"))?);
     }
     if all.is_empty() && !args.bounds.is_empty() {

@@ -4,6 +4,7 @@
 //! that are the same in all of them do not beat each other: either all of them are on the front, or
 //! none. A point that lacks one of the quantities cannot be compared, and is left out.
 
+use crate::quantity::path_of;
 use manx_core::units::Duration;
 use std::cmp::Ordering;
 
@@ -32,6 +33,9 @@ impl Objective {
         }
         let time = limit.parse::<Duration>().map(|time| time.as_us_f64());
         let number = limit.parse::<f64>().ok().filter(|number| number.is_finite());
+        if number.is_some() && time.is_err() && path_of(&found.name).ends_with("_us") {
+            return Err(format!("`{text}`: a time has a unit: {limit}us or {limit}ms"));
+        }
         let bound = number.or(time.ok()).ok_or_else(|| {
             format!("`{text}`: `{limit}` is neither a number nor a time such as 2ms")
         })?;
@@ -63,6 +67,8 @@ impl Objective {
         if name.is_empty() {
             return Err("a quantity is empty: expected A,B such as p99_99,max:iops".to_string());
         }
+        // Of the keys it is the one that a result holds too.
+        let name = if name == "device.op" { "capacity.op_percent" } else { name };
         Ok(Self { name: name.to_string(), maximise, ..Self::default() })
     }
 
@@ -210,5 +216,16 @@ mod tests {
         assert_eq!(parsed("min:waf"), Ok(("waf".to_string(), false)));
         assert!(parsed("least:waf").unwrap_err().contains("neither min: nor max:"));
         assert!(parsed("max:").unwrap_err().contains("empty"));
+    }
+
+    #[test]
+    fn a_bound_of_a_time_has_a_unit_and_a_key_stands_for_its_quantity() {
+        let bound = |text: &str| Objective::bound(text);
+        assert_eq!(bound("p99_9<20ms").unwrap().bound, Some(20_000.0));
+        assert!(bound("p99_9<20").unwrap_err().contains("20us or 20ms"));
+        assert_eq!(bound("waf<3").unwrap().bound, Some(3.0));
+        let op = bound("device.op<50").unwrap();
+        assert_eq!((op.name.as_str(), op.bound), ("capacity.op_percent", Some(50.0)));
+        assert_eq!(Objective::parse("device.op").unwrap().name, "capacity.op_percent");
     }
 }
