@@ -16,7 +16,7 @@ help:
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
 	@echo "make test-floor    manx serve beside nbdkit: speed, lateness, and exactness at a tenth (5 minutes)"
 	@echo "make test-between    IODA between processes: four served drives, an array host and fio, beside manx compare (3 minutes)"
-	@echo "make test-advise    manx advise beside the whole grid on twelve loads (4 minutes; MANX_TRACES=DIR, docs/advise.md)"
+	@echo "make test-advise    manx advise beside the whole grid on twelve loads (3 minutes; MANX_TRACES=DIR, docs/advise.md)"
 	@echo "make test-python    the Python package at full size, measured (15 minutes; PARTS=\"sweep fleet\")"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
