@@ -95,22 +95,21 @@ pub fn judge(result: &RunResult, open_loop: bool) -> PtsReport {
         rounds,
         text,
     };
-    if let Some(window) = last {
-        report.text = in_words(&report, &window, kind);
+    let Some(window) = last else { return report };
+    // A buffer that takes every write at once hides what the flash does.
+    let is_constant = |window: &Window| window.range_percent < CONSTANT_PERCENT;
+    if report.tracked == "write_mean" && windows.iter().flatten().all(is_constant) {
+        (report.steady, report.first_steady_round) = (false, None);
+        report.text = format!(
+            "no verdict: the host sets the rate, and the mean latency of writes is {:.3} us in \
+             every round, whatever the flash does; a closed loop (workload.arrival=\"closed\") has \
+             a rate that can tell",
+            window.mean
+        );
+        return report;
     }
-    if open_loop && windows.iter().flatten().all(|window| window.range_percent < CONSTANT_PERCENT) {
-        // A buffer that takes every write at once hides what the flash does.
-        report.steady = false;
-        report.first_steady_round = None;
-        report.text = last.map_or(report.text, |window| {
-            format!(
-                "no verdict: the host sets the rate, and the mean latency of {kind}s is {:.3} us \
-                 in every round, whatever the flash does; a closed loop \
-                 (workload.arrival=\"closed\") has a rate that can tell",
-                window.mean
-            )
-        });
-    } else if report.steady && result.state.waf_steady == Some(false) {
+    report.text = in_words(&report, &window, kind);
+    if report.steady && result.state.waf_steady == Some(false) {
         report.text += "; the WAF is not steady yet";
     }
     report

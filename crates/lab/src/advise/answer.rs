@@ -238,7 +238,7 @@ fn find<'a>(
     let mut search = Search::new(question, shots, bad, pace, tell)?;
     let best = match possible {
         _ if exact => search.play_all()?,
-        true => search.run(first.clone())?,
+        true => search.run(first.take())?,
         false => search.glance()?,
     };
     let undecided = if possible && !exact { search.undecided() } else { 0 };

@@ -89,13 +89,10 @@ pub type First = Option<(Played, Point)>;
 
 /// Plays the first of them alone; none where `nogc` does not go with the scenario.
 pub fn first(question: &Question, shots: &mut Shots<'_>) -> Result<First, Stop> {
-    for kind in kinds(question) {
-        if let Some(point) = point(question, &kind) {
-            let played = shots.play_points(std::slice::from_ref(&point), Until::End)?.remove(0);
-            return Ok(Some((played, point)));
-        }
-    }
-    Ok(None)
+    let kinds = kinds(question);
+    let Some(point) = kinds.iter().find_map(|kind| point(question, kind)) else { return Ok(None) };
+    let played = shots.play_points(std::slice::from_ref(&point), Until::End)?.remove(0);
+    Ok(Some((played, point)))
 }
 
 fn point(question: &Question, kind: &Kind) -> Option<Point> {

@@ -3,6 +3,7 @@
 
 use super::sheet::Sheet;
 use super::tw::Flash;
+use crate::ask::quoted;
 use crate::compare::{Options, compare};
 use crate::load::{Request, read_device};
 use crate::run::RunError;
@@ -103,7 +104,7 @@ impl Buffer {
             let own = u64::from(flash.lanes) * flash.page.get() * 2;
             let size = Bytes::new(((alone.size(&flash) * part) as u64 + own).max(1 << 16));
             let sets = [
-                ("device.name", format!("\"{}\"", self.device)),
+                ("device.name", quoted(&self.device)),
                 ("device.geometry.channels", device.geometry.channels.to_string()),
                 ("device.geometry.ways", device.geometry.ways.to_string()),
                 ("device.geometry.blocks", device.geometry.blocks.min(64).to_string()),

@@ -4,6 +4,7 @@
 use super::question::Question;
 use super::timeout::Answer;
 use super::tw::{Flash, GcUnit, Inputs, VALID, reserve};
+use crate::ask::quoted;
 use crate::compare::{Options, compare};
 use crate::load::{Request, read_device};
 use crate::run::RunError;
@@ -164,7 +165,7 @@ fn array_of(question: &Question, drives: u32, more: &[Override]) -> Result<Scena
         // A page buffer of the scenario may be too small for another drive.
         let flash = Flash::of(&read_device(name)?, false);
         let least = 4 * flash.page.get() * u64::from(flash.lanes);
-        sets.push(key("device.name", format!("\"{name}\"")));
+        sets.push(key("device.name", quoted(name)));
         sets.push(key("drive.buffer", format!("\"{least}B\"")));
     }
     sets.extend(question.op.map(|op| key("device.op", op)));

@@ -152,7 +152,11 @@ mod tests {
                 &[] as &[&str],
                 "--columns: no quantity is called `p99_8`; did you mean `p99_9`?",
             ),
-            (&[], &["waff"], "no quantity is called `waff`; did you mean `waf`?"),
+            (
+                &[],
+                &["waff"],
+                "--pareto, --where, --minimise: no quantity is called `waff`; did you mean `waf`?",
+            ),
             (&["act.nothing"], &[], "no quantity is called `act.nothing`"),
             (&["scenario"], &[], "`scenario` is no number"),
             (&["read"], &[], "`read` is no number"),
