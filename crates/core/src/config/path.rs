@@ -194,7 +194,9 @@ fn ftl(scenario: &Scenario) -> Option<Part> {
             let separate = victim == Victim::CostBenefit && ftl.frontiers == Frontiers::Separate;
             separate.then(|| "cost-benefit".to_string())
         }
-        DataPlacement::Dac | DataPlacement::Sepbit => Some(ftl.placement.name().to_string()),
+        DataPlacement::Dac | DataPlacement::Sepbit | DataPlacement::Pslc => {
+            Some(ftl.placement.name().to_string())
+        }
         DataPlacement::TwoRegions | DataPlacement::TwoRegionsSecondChance => {
             Some(format!("{}{fifo}", ftl.placement.name()))
         }

@@ -7,7 +7,7 @@
 use super::Scenario;
 use crate::drive::{EraseMode, PreconditionState, ProgramMode};
 use crate::flash::RetryMode;
-use crate::ftl::{FtlKind, Victim};
+use crate::ftl::{DataPlacement, FtlKind, Victim};
 use crate::host::{Arrival, JobSpec, Pattern};
 
 /// Why `scenario` does not look at `key`, if it does not.
@@ -96,6 +96,10 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         }
         ("erase", "hold_max" | "hold_victims") => {
             (erase.hold.is_zero(), "erase.hold = 0s".to_string())
+        }
+        ("ftl", "pslc") => {
+            let is_cache = ftl.placement == DataPlacement::Pslc;
+            (!is_cache, format!("ftl.placement = {}", word(&ftl.placement)))
         }
         ("ftl", "log") => {
             (ftl.kind != FtlKind::LogBlock, format!("ftl.kind = {}", word(&ftl.kind)))

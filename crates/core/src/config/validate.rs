@@ -11,6 +11,7 @@ mod gc;
 pub(super) mod job;
 mod log;
 mod map;
+mod pslc;
 mod recovery;
 mod retry;
 mod scrub;
@@ -104,6 +105,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     device::passes(scenario)?;
     retry::all(scenario)?;
     map::all(scenario)?;
+    pslc::all(scenario)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     bus::all(scenario)?;
     firmware::all(scenario)?;
@@ -123,6 +125,7 @@ pub fn validate_device(device: &Device) -> Result<(), Invalid> {
     device::map_unit(device)?;
     device::timing(device)?;
     device::size(device)?;
+    pslc::device(device)?;
     require(
         device.op >= 0.0 && device.op < 1.0,
         "device.op",
@@ -165,7 +168,8 @@ fn data_placement(ftl: &FtlSpec) -> Check {
         DataPlacement::None
         | DataPlacement::Sepbit
         | DataPlacement::TwoRegions
-        | DataPlacement::TwoRegionsSecondChance => Ok(()),
+        | DataPlacement::TwoRegionsSecondChance
+        | DataPlacement::Pslc => Ok(()),
     }
 }
 

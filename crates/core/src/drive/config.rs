@@ -146,5 +146,6 @@ impl DriveConfig {
         drive.hold_erases(&self.erase);
         drive.scrub(&self.scrub, self.seed);
         drive.retry_reads(&self.retry, &self.ageing, self.seed);
+        drive.fold_cache(&self.device, &self.ftl);
     }
 }

@@ -37,7 +37,14 @@ impl Drive {
         let map = matches!(self.scheme, Scheme::Superblock | Scheme::CachedMap);
         let media = self.faults.is_some() || self.scrub.is_some() || self.decoding.is_some();
         let waits = self.suspension.is_some() || self.holds.is_some() || self.pace.is_some();
-        observed || map || media || waits || self.dispatching != Dispatching::AtOnce
+        let cache = self.fold.is_some();
+        observed || map || media || waits || cache || self.dispatching != Dispatching::AtOnce
+    }
+
+    /// Goes the long way from now on.
+    #[cfg(test)]
+    pub(crate) fn take_the_long_way(&mut self) {
+        self.long_way = true;
     }
 
     /// True but in tests that compare the short ways with the long ones: through lists, into

@@ -19,6 +19,8 @@ pub(in crate::drive) enum Task {
     Scrub,
     /// Failures that left something to do.
     Settle,
+    /// Perhaps the drive has been idle for so long that it folds its cache.
+    Fold,
 }
 
 /// All of it, in the order of the times; at one instant in the order in which it was put off.

@@ -98,6 +98,8 @@ pub struct Drive {
     predictable: Option<Box<gc::fast_fail::Predictable>>,
     /// When collections may go on, if that depends on windows.
     gate: Option<Box<dies::gate::Gate>>,
+    /// When a cache of blocks with one bit a cell is folded, if there is one.
+    fold: Option<Box<gc::fold::Fold>>,
     /// How far collections may copy, if they are paced against the host's writes.
     pace: Option<Box<gc::pace::Pace>>,
     /// There is one of these: every event is looked at.
@@ -183,6 +185,7 @@ impl Drive {
             wakes_at: Instant::NEVER,
             predictable: None,
             gate: None,
+            fold: None,
             pace: gc::pace::Pace::new(gc, &ftl),
             watches: false,
             rain: None,
@@ -314,6 +317,7 @@ impl Drive {
     /// The command is in the controller, and does not go directly.
     #[inline]
     fn begin_in_turn(&mut self, now: Instant, command: Command) {
+        self.ends_idle_time(now);
         let (op, request) = (command.op, Request::new(command));
         let request = self.requests.insert(request);
         if !self.in_range(request) {
@@ -402,6 +406,7 @@ impl Drive {
                 Task::Decoded { request } => self.read_decoded(now, request),
                 Task::Scrub => self.scrub_turn(now),
                 Task::Settle => self.settle(now),
+                Task::Fold => self.fold_turn(now),
             }
         } else if self.wakes_at == now {
             self.wake(now);

@@ -1,6 +1,7 @@
 //! A device table: geometry and timing of the flash and of the drive around it, as `devices/*.toml`
 //! writes them.
 
+use super::SlcTiming;
 use crate::units::{Bandwidth, Bytes, Duration, over_provisioning, share_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct Device {
     pub feature: Features,
     /// How long the array operations take.
     pub timing: ArrayTiming,
+    /// Blocks used with one bit a cell (pseudo-SLC), where they can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc: Option<SlcTiming>,
     /// The bus between the controller and the dies.
     pub channel: ChannelTiming,
     /// Over-provisioning: the share of the raw capacity that the host does not see, 0 to below 1;

@@ -255,6 +255,10 @@ impl Flash {
     #[inline(never)]
     fn plan_read(&mut self, now: Instant, slot: usize, page: Ppn) -> Duration {
         let (at, sense) = (self.page_at(page), self.timing.read(&self.layout, page));
+        // One bit a cell decodes at once.
+        if self.timing.is_slc(at.block) {
+            return Duration::ZERO;
+        }
         let die = &mut self.dies[slot];
         let Some(retries) = &mut self.retries else { return Duration::ZERO };
         if matches!(die.operation.what, What::Read { sectors: 0, .. }) {

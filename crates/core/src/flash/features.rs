@@ -10,6 +10,7 @@ impl Flash {
         let watched = self.watches_channels || self.watches_loads || self.reports_waits;
         let other = self.cache_read || self.suspends_erases || self.slots.is_some();
         let senses_again = self.retries.is_some();
-        self.is_lean = !(observed || watched || other || senses_again);
+        let modes = self.timing.uses_slc();
+        self.is_lean = !(observed || watched || other || senses_again || modes);
     }
 }

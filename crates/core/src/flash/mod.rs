@@ -14,9 +14,9 @@
 //! asked for (`errors`, `retry`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`,
-//! `execute`, `features`, `registers`, `order`, `slot`, `cut`, `suspendable`, `suspend`, `runs`,
-//! `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `ageing`, `retry`, `faults`,
-//! `spare`, `blame`, `past`, `activity`.
+//! `execute`, `slc`, `features`, `registers`, `order`, `slot`, `cut`, `suspendable`, `suspend`,
+//! `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `ageing`, `retry`,
+//! `faults`, `spare`, `blame`, `past`, `activity`.
 
 mod activity;
 mod ageing;
@@ -42,6 +42,7 @@ mod remaining;
 mod retry;
 mod rows;
 mod runs;
+mod slc;
 mod slot;
 mod spare;
 mod stress;
@@ -68,6 +69,7 @@ pub use order::{ChannelOrder, ChannelTake};
 pub use pulses::EraseLengths;
 pub use retry::{RetryMode, RetrySpec, RetryStart};
 pub use runs::Run;
+pub use slc::SlcTiming;
 pub use spare::Spare;
 pub use stress::BlockStress;
 pub use suspendable::{
@@ -225,7 +227,20 @@ impl Flash {
 
     /// From now on operations take the times of `device`, whose geometry is this one's.
     pub fn set_times(&mut self, device: &Device) {
+        let slc = self.timing.take_slc();
         self.timing = Timing::new(device, &self.layout);
+        self.timing.keep_slc(device, &self.layout, slc);
+    }
+
+    /// Blocks may be used with one bit a cell, as `device`, the one that this flash is of, says.
+    pub fn use_slc(&mut self, device: &Device) {
+        self.timing.use_slc(device, &self.layout);
+        self.look_for_features();
+    }
+
+    /// True when `block` holds one bit a cell.
+    pub fn is_slc(&self, block: Block) -> bool {
+        self.timing.is_slc(block)
     }
 
     /// Array operations done so far.
@@ -287,6 +302,9 @@ impl Flash {
 
     fn erase_content(&mut self, block: Block) {
         let pages = self.pages_of(block);
+        if let Some(slc) = self.timing.slc_mut() {
+            slc.erased(block);
+        }
         if self.has_content() {
             self.content[pages.clone()].fill(GARBAGE);
         }

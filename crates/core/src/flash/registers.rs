@@ -153,7 +153,7 @@ impl Flash {
             let time = self.timing.program(&self.layout, row);
             return self.program_begins(now, slot, time);
         }
-        if !self.timing.is_one_pass() {
+        if !self.timing.is_one_pass_of(&self.layout, row) {
             let (operation, done) = (die.operation, now + self.timing.foggy);
             self.dies[slot].phase = Phase::Foggy;
             self.timers.set(slot, done);

@@ -34,7 +34,9 @@ impl Flash {
                 due().max(self.channel_busy_for(now, die)) + self.timing.transfer(sectors)
             }
             (Phase::TransferringIn, What::Program { row, .. }) => {
-                due() + self.timing.coarse() + self.timing.program(&self.layout, row)
+                due()
+                    + self.timing.coarse_of(&self.layout, row)
+                    + self.timing.program(&self.layout, row)
             }
             (Phase::Copying | Phase::CopyReading, _) => self.whole_copy_left(now, die),
             (Phase::Erasing { steps_left }, _) => {
@@ -122,7 +124,8 @@ impl Flash {
                 timing.command + timing.transfer(sectors) + timing.program(&self.layout, Ppn(0))
             }
             What::Program { row, sectors } => {
-                let array = timing.coarse() + timing.program(&self.layout, row);
+                let coarse = timing.coarse_of(&self.layout, row);
+                let array = coarse + timing.program(&self.layout, row);
                 timing.command + timing.transfer(sectors) + array
             }
             What::Erase { .. } => timing.erase(),

@@ -402,7 +402,8 @@ impl Flash {
     /// True when no decoder brings the page back.
     pub fn is_lost(&mut self, now: Instant, page: Ppn) -> bool {
         let at = self.page_at(page);
-        self.retries.as_mut().is_some_and(|retries| retries.is_lost(now, at))
+        !self.timing.is_slc(at.block)
+            && self.retries.as_mut().is_some_and(|retries| retries.is_lost(now, at))
     }
 
     /// A block whose reads take too many retries, if there was one since this was asked last.

@@ -28,6 +28,13 @@ impl Flash {
             spares.begins(row);
         }
         let block = self.layout.block_of(row);
+        if !LEAN
+            && self.ends[block.0 as usize] == self.layout.first_page(block)
+            && let Some(slc) = self.timing.slc_mut()
+            && slc.begins(&self.layout, row)
+        {
+            self.ends[block.0 as usize] = row;
+        }
         let (end, behind) = (&mut self.ends[block.0 as usize], row.0 + self.layout.units_per_row);
         if self.any_order {
             *end = (*end).max(Ppn(behind));

@@ -36,6 +36,7 @@ pub(crate) fn device() -> Device {
             erase_step: Duration::from_us(400),
             erase_steps: 5,
         },
+        slc: None,
         channel: ChannelTiming {
             rate: Bandwidth::bytes_per_second(40_000_000),
             command: Duration::from_ns(175),

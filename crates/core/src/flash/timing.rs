@@ -1,6 +1,7 @@
 //! How long each operation takes, resolved once from a device table.
 
-use super::{Device, Layout, PageOrder};
+use super::slc::Slc;
+use super::{Block, Device, Layout, PageOrder};
 use crate::units::{Bandwidth, Duration, Ppn};
 
 /// Times of the operations of one device.
@@ -12,6 +13,8 @@ pub struct Timing {
     pub foggy: Duration,
     /// Where rows have their page types in an order of their own: the type of each row.
     types: Vec<u8>,
+    /// Blocks with one bit a cell, where the drive uses any.
+    slc: Option<Box<Slc>>,
     /// One erase step.
     pub erase_step: Duration,
     /// Steps in an erase.
@@ -39,6 +42,7 @@ impl Timing {
                 PageOrder::WordLine => Vec::new(),
                 PageOrder::Paired => paired(layout.rows, page_types(device)),
             },
+            slc: None,
             erase_step: device.timing.erase_step,
             erase_steps: device.timing.erase_steps,
             command: device.channel.command,
@@ -51,6 +55,46 @@ impl Timing {
         }
     }
 
+    /// Blocks may be used with one bit a cell, as `device` says.
+    pub(super) fn use_slc(&mut self, device: &Device, layout: &Layout) {
+        let Some(times) = &device.slc else { return };
+        self.slc = Some(Box::new(Slc::new(times, self.program_pages, layout)));
+        // Times then depend on the page: lists of one entry say that they do not.
+        for list in [&mut self.read, &mut self.program].into_iter().filter(|list| list.len() == 1) {
+            list.push(list[0]);
+        }
+    }
+
+    /// Takes over which blocks hold one bit a cell.
+    pub(super) fn keep_slc(&mut self, device: &Device, layout: &Layout, before: Option<Box<Slc>>) {
+        let Some(before) = before else { return };
+        self.use_slc(device, layout);
+        if let Some(slc) = &mut self.slc {
+            slc.take_blocks(*before);
+        }
+    }
+
+    /// Gives away which blocks hold one bit a cell.
+    pub(super) fn take_slc(&mut self) -> Option<Box<Slc>> {
+        self.slc.take()
+    }
+
+    /// Blocks with one bit a cell, where the drive uses any.
+    pub(super) fn slc_mut(&mut self) -> Option<&mut Slc> {
+        self.slc.as_deref_mut()
+    }
+
+    /// True when blocks may hold one bit a cell.
+    pub(super) fn uses_slc(&self) -> bool {
+        self.slc.is_some()
+    }
+
+    /// True when `block` holds one bit a cell.
+    #[inline]
+    pub(super) fn is_slc(&self, block: Block) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc.has(block))
+    }
+
     /// tR of the physical page that holds `ppn`.
     #[inline(always)]
     pub fn read(&self, layout: &Layout, ppn: Ppn) -> Duration {
@@ -61,6 +105,11 @@ impl Timing {
     }
 
     fn read_of_type(&self, layout: &Layout, ppn: Ppn) -> Duration {
+        if let Some(slc) = &self.slc
+            && slc.has(layout.block_of(ppn))
+        {
+            return slc.read;
+        }
         self.read[self.kind(layout, ppn) as usize % self.read.len()]
     }
 
@@ -73,9 +122,14 @@ impl Timing {
         }
     }
 
-    /// True when a row is programmed in one pass.
+    /// True when rows are programmed in one pass.
     pub fn is_one_pass(&self) -> bool {
         self.foggy.is_zero()
+    }
+
+    /// True when `row` is programmed in one pass.
+    pub(super) fn is_one_pass_of(&self, layout: &Layout, row: Ppn) -> bool {
+        self.is_one_pass() || self.is_slc(layout.block_of(row))
     }
 
     /// An erase with its command.
@@ -88,6 +142,11 @@ impl Timing {
     pub fn coarse(&self) -> Duration {
         let row = self.transfer.last().copied().unwrap_or_default();
         if self.is_one_pass() { Duration::ZERO } else { self.foggy + self.command + row }
+    }
+
+    /// [`Timing::coarse`] of the row that starts at `row`.
+    pub(super) fn coarse_of(&self, layout: &Layout, row: Ppn) -> Duration {
+        if self.is_one_pass_of(layout, row) { Duration::ZERO } else { self.coarse() }
     }
 
     /// The mean tR of the page types, and the mean tPROG, of both passes where there are two.
@@ -106,12 +165,14 @@ impl Timing {
 
     /// The longest tR of any page.
     pub fn longest_read(&self) -> Duration {
-        self.read.iter().copied().max().unwrap_or_default()
+        let slc = self.slc.as_ref().map(|slc| slc.read);
+        self.read.iter().copied().chain(slc).max().unwrap_or_default()
     }
 
     /// The longest tPROG of any row, both passes where there are two.
     pub fn longest_program(&self) -> Duration {
-        self.program.iter().copied().max().unwrap_or_default() + self.coarse()
+        let longest = self.program.iter().copied().max().unwrap_or_default() + self.coarse();
+        self.slc.as_ref().map_or(longest, |slc| longest.max(slc.program))
     }
 
     /// tPROG of the row that starts at `ppn`.
@@ -124,6 +185,11 @@ impl Timing {
     }
 
     fn program_of_type(&self, layout: &Layout, ppn: Ppn) -> Duration {
+        if let Some(slc) = &self.slc
+            && slc.has(layout.block_of(ppn))
+        {
+            return slc.program;
+        }
         let row = layout.row_of(ppn) as usize;
         let kind = self.types.get(row).map_or(row, |kind| usize::from(*kind));
         self.program[kind % self.program.len()]

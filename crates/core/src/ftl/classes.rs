@@ -32,6 +32,8 @@
 //!   pages out of the cold region. Here: what is valid in a block without the bit is copied, once,
 //!   to normal blocks that have it, class 1; what is valid in those goes to the cold region, class
 //!   2. The rest of the paper's rules is not known to us.
+//! - `pslc`: class 0 are the blocks with one bit a cell, class 1 all others; the host's pages go to
+//!   class 0, or past it (`pslc`).
 //! - `stream`: the host's hint names the class (NVMe streams directive; placement handles of FDP,
 //!   TP4146), or a rule that a program brings along does (`sorter`). A hint beyond the last stream
 //!   is the first stream's.
@@ -96,6 +98,11 @@ impl OpenBlocks {
                 StreamCopies::Own => (ftl.streams, ftl.streams, ftl.streams),
                 StreamCopies::Shared => (ftl.streams + 1, ftl.streams, 1),
             },
+            // The open block of the cache may be one that it borrowed; the second one of the
+            // reserve is for folds (`pslc`).
+            DataPlacement::Pslc => {
+                return Self { classes: 2, host: 1, open: 3, reserve: 2 };
+            }
         };
         match ftl.frontiers {
             Frontiers::Separate => Self { classes, host, open: host + copies, reserve: copies },
@@ -120,6 +127,7 @@ enum Rule {
         streams: u8,
         own_copies: bool,
     },
+    Pslc,
 }
 
 /// The mean lifespan l of `sepbit`.
@@ -176,6 +184,7 @@ impl Classes {
                 let own_copies = ftl.stream_copies == StreamCopies::Own;
                 Rule::Stream { streams: ftl.streams as u8, own_copies }
             }
+            DataPlacement::Pslc => Rule::Pslc,
         };
         let is_sepbit = matches!(rule, Rule::Sepbit(_));
         let needs_ages = is_sepbit || matches!(rule, Rule::Dac { age: Some(_), .. });
@@ -208,6 +217,7 @@ impl Classes {
             Rule::TwoRegions { second_chance } => {
                 Some((&self.of_block, 1 + u8::from(second_chance)))
             }
+            Rule::Pslc => Some((&self.of_block, 0)),
             _ => None,
         }
     }
@@ -233,7 +243,7 @@ impl Classes {
                 if rises { (region + 1).min(u32::from(*hottest)) } else { region }
             }
             (Rule::Sepbit(lifespans), Some(_)) => u32::from(!lifespans.exceed(self.age(lpn), 1)),
-            (Rule::TwoRegions { .. }, Some(_)) => 0,
+            (Rule::TwoRegions { .. } | Rule::Pslc, Some(_)) => 0,
         }
     }
 
@@ -262,6 +272,7 @@ impl Classes {
         match self.rule {
             Rule::Dac { .. } => from.saturating_sub(1),
             Rule::Sepbit(_) => 2,
+            Rule::Pslc => 1,
             Rule::TwoRegions { second_chance } => (from + 1).min(1 + u32::from(second_chance)),
             Rule::Stream { own_copies: true, .. } => from,
             Rule::Stream { streams, own_copies: false } => u32::from(streams),

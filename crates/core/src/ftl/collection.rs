@@ -67,9 +67,10 @@ impl Collection {
         self.copied.len() as u32
     }
 
-    /// Blocks that are erased while others of their victim are not yet.
-    pub fn blocks_erased(&self, lanes: u32) -> u32 {
-        self.copied.len() as u32 * lanes - self.blocks_to_erase()
+    /// Blocks that are erased while others of their victim are not yet, of the victims that count.
+    pub fn blocks_erased(&self, lanes: u32, counts: impl Fn(u32) -> bool) -> u32 {
+        let copied = self.copied.iter().filter(|copied| counts(copied.index));
+        copied.map(|copied| lanes - copied.erasing).sum()
     }
 }
 
@@ -110,7 +111,10 @@ impl PageMap {
     /// Map units of copied victims that are not yet erased: they are as good as free.
     #[inline]
     pub fn units_to_erase(&self, pool: Pool) -> u32 {
-        self.collections[pool.index()].blocks_to_erase() * self.layout.units_per_block
+        let copied = &self.collections[pool.index()].copied;
+        let counts = |copied: &&Copied| !self.is_static(copied.index);
+        copied.iter().filter(counts).map(|copied| copied.erasing).sum::<u32>()
+            * self.layout.units_per_block
     }
 
     /// Chooses a victim and starts its chains; false when nothing would be gained. Blocks being
@@ -130,6 +134,9 @@ impl PageMap {
         }
         if self.classes.is_some() {
             self.classify_victim(pool, index);
+        }
+        if self.pslc.is_some() {
+            self.cache_victim_taken(pool, index);
         }
         let group = self.group(pool, index);
         let state = &mut self.pools[pool.index()];
@@ -348,7 +355,9 @@ impl PageMap {
             headers.close(block);
         }
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
-        self.pools[pool.index()].free_units += self.layout.units_per_block;
+        let is_static = self.is_static(index);
+        self.pools[pool.index()].free_units +=
+            if is_static { 0 } else { self.layout.units_per_block };
         let copied = &mut self.collections[pool.index()].copied;
         let at = copied
             .iter()
@@ -360,6 +369,9 @@ impl PageMap {
         }
         copied.remove(at);
         let erases = self.blocks.erases(block);
+        if self.pslc.is_some() && self.cache_block_erased(pool, block, erases) {
+            return true;
+        }
         self.pools[pool.index()].free.push(index, erases);
         self.level_wear(pool, erases);
         true

@@ -9,6 +9,7 @@ use super::log::LogLanes;
 use super::onset::Brought;
 use super::placement::Placement;
 use super::pool::{PoolState, Stream};
+use super::pslc::{CACHE, MAIN, Pslc};
 use super::recovery::{Headers, Role};
 use super::relocation::Relocation;
 use super::retire::Retire;
@@ -93,6 +94,8 @@ pub struct PageMap {
     pub(super) headers: Option<Box<Headers>>,
     /// Bad blocks, where there are any.
     pub(super) retire: Option<Box<Retire>>,
+    /// The cache of blocks with one bit a cell, where there is one.
+    pub(super) pslc: Option<Box<Pslc>>,
 }
 
 impl PageMap {
@@ -155,6 +158,9 @@ impl PageMap {
         let (stream, at) = (pool.frontier_of(stream), class * self.layout.lanes + lane.0);
         let mut frontier = &mut self.frontiers[at as usize][stream as usize];
         if frontier.row == self.layout.rows {
+            if self.pslc.is_some() && class == CACHE {
+                return self.open_row_past_cache(lane);
+            }
             self.open_block(lane, stream, class)?;
             frontier = &mut self.frontiers[at as usize][stream as usize];
         }
@@ -166,6 +172,20 @@ impl PageMap {
         self.least_free = self.least_free.min(*free);
         self.clock += u64::from(self.layout.units_per_row);
         Some(row)
+    }
+
+    /// The cache's open block of a lane is full, if it had one: a row of its next block, or past
+    /// the cache.
+    #[inline(never)]
+    fn open_row_past_cache(&mut self, lane: Lane) -> Option<Ppn> {
+        let pool = self.pool_of(lane);
+        if self.open_cache_block(pool, lane) {
+            self.open_row_of(lane, Stream::Host, CACHE)
+        } else if self.row_waits(pool) {
+            None
+        } else {
+            self.open_row_of(lane, Stream::Host, MAIN)
+        }
     }
 
     /// The open block of a lane is full: the next one, if the lane has room for the stream.
@@ -213,6 +233,9 @@ impl PageMap {
         }
         if self.keeps_order {
             self.pools[pool.index()].closed.push_back(index);
+        }
+        if self.pslc.is_some() {
+            self.cache_block_closed(pool, block);
         }
     }
 
@@ -353,71 +376,6 @@ impl PageMap {
         (0..self.pools[pool.index()].lanes).map(move |lane| Block(first + lane * stride))
     }
 
-    /// True when the pool should reclaim: free space (with what only waits for its erase) below the
-    /// soft mark, only the reserve left, or wear to be levelled.
-    #[inline]
-    pub fn wants_collection(&self, pool: Pool) -> bool {
-        let state = &self.pools[pool.index()];
-        let low = || {
-            state.free_units < state.soft_units
-                && state.free_units + self.units_to_erase(pool) < state.soft_units
-        };
-        let lacks_blocks = || {
-            let (free, to_erase) = (state.free.len() as u32, &self.collections[pool.index()]);
-            free < self.soft_blocks && free + to_erase.victims_to_erase() < self.soft_blocks
-        };
-        low()
-            || lacks_blocks()
-            || state.rescues
-            || self.is_last_block_used(pool, self.last_rows_soft)
-            || state.wear_victim.is_some()
-    }
-
-    /// The least free space that a pool has had in this run, in millionths of its raw pages.
-    pub fn least_free_millionths(&self) -> u64 {
-        let pool = u64::from(self.layout.units_per_lane()) * u64::from(self.pools[0].lanes);
-        u64::from(self.least_free) * 1_000_000 / pool
-    }
-
-    /// True at or below the hard mark: reclaiming goes before the host's requests.
-    #[inline(always)]
-    pub fn is_urgent(&self, pool: Pool) -> bool {
-        let state = &self.pools[pool.index()];
-        state.free_units <= self.hard_units
-            || (state.free.len() as u32) < self.hard_blocks
-            || state.rescues
-            || self.is_last_block_used(pool, self.last_rows_hard)
-    }
-
-    /// True at or below the hard mark if one map unit more were taken.
-    pub fn would_be_urgent(&self, pool: Pool) -> bool {
-        self.pools[pool.index()].free_units <= self.hard_units + 1
-    }
-
-    /// True when only the reserve is left and an open block of the host has at most `rows` left.
-    #[inline(always)]
-    fn is_last_block_used(&self, pool: Pool, rows: u32) -> bool {
-        let state = &self.pools[pool.index()];
-        (state.shared || state.free.len() <= state.reserve as usize)
-            && self.are_last_rows_used(state, rows)
-    }
-
-    #[inline(never)]
-    fn are_last_rows_used(&self, state: &PoolState, rows: u32) -> bool {
-        if state.shared {
-            return state.units_above_reserve(&self.layout) <= rows * self.layout.units_per_row;
-        }
-        let rows_left =
-            |at: usize| self.layout.rows - self.frontiers[at][Stream::Host as usize].row;
-        let is_used = |class| rows_left(self.frontier_at(state.first_lane, class)) <= rows;
-        is_used(0) || (1..self.host_classes).any(is_used)
-    }
-
-    /// Map units that can be programmed in the pool before anything is reclaimed.
-    pub fn free_units(&self, pool: Pool) -> u32 {
-        self.pools[pool.index()].free_units
-    }
-
     /// The victim of the pool's next collection, if anything would be gained; blocks being read are
     /// passed over when `avoid_reads` (a reclaim that takes no time cannot wait for them).
     pub(super) fn choose_victim(&mut self, pool: Pool, avoid_reads: bool) -> Option<u32> {
@@ -440,6 +398,7 @@ impl PageMap {
                 data_rows: self.data_rows(pool),
                 apart: self.classes.as_ref().and_then(|classes| classes.apart()),
                 region: Region::All,
+                cache: self.cache_victims(pool, self.wants_space(pool)),
             };
             let Some(index) = self.victim.choose(&candidates) else { break None };
             if !avoid_reads
@@ -478,6 +437,6 @@ impl PageMap {
         let opened_by_pool = log.opened_before + log.open.len() as u64;
         let opened = |lane| self.frontiers[self.frontier_at(lane, class)][stream as usize].opened;
         let missing = pool.each_lane().map(|lane| opened_by_pool - opened(lane));
-        missing.sum::<u64>() as u32 * self.layout.units_per_block
+        missing.sum::<u64>() as u32 * self.units_of_class(class)
     }
 }

@@ -230,6 +230,9 @@ impl PageMap {
         if let Some(lane) = self.placement.fixed(lpn) {
             return Some(lane);
         }
+        if self.pslc.is_some() {
+            return self.place_beside_cache(waiting);
+        }
         let Self { placement, frontiers, pools, by_pool, layout, .. } = self;
         let rows_left = |lane: Lane| {
             let pool = by_pool.quotient(lane.0) as usize;

@@ -12,7 +12,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Group blocks of several lanes that the host may have open: a lane that is ahead of the others
 /// waits for them, or half-filled groups would pile up.
-const OPEN_GROUPS_MAX: usize = 2;
+pub(super) const OPEN_GROUPS_MAX: usize = 2;
 
 /// The writer of a row: each stream has open blocks of its own, in each class (`classes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +53,11 @@ pub struct PoolState {
     pub erases_unlooked: u32,
     /// Static wear levelling asks to move this group block's data, or it holds a block that failed.
     pub wear_victim: Option<u32>,
-    /// Data lies in a group block of which a program failed: to collect that is urgent.
-    pub rescues: bool,
+    /// To collect is urgent, whatever the marks say: data lies in a group block of which a program
+    /// failed, or the host's rows wait for a fold.
+    pub presses: bool,
+    /// A block of the cache is to be folded (`pslc`).
+    pub folds: bool,
 }
 
 /// The open group blocks of a stream in a class.

@@ -13,7 +13,7 @@
 //!
 //! **A program that fails** closes the group at once: rows that nobody has opened yet are given up,
 //! rows under way end. Then the group waits for its collection, which is urgent
-//! (`PoolState::rescues`), and chosen before any other victim while the reserve is whole. Its
+//! (`PoolState::presses`), and chosen before any other victim while the reserve is whole. Its
 //! failed blocks are not erased.
 //!
 //! **The reserve.** Copies may fail, too, and each failure takes the rest of a group; a victim
@@ -155,7 +155,7 @@ impl PageMap {
     fn refresh_rescue(&mut self, pool: Pool) {
         let Some(retire) = &self.retire else { return };
         let health = &retire.pools[pool.index()];
-        self.pools[pool.index()].rescues = !health.failed.is_empty() && !health.dead;
+        self.pools[pool.index()].presses = !health.failed.is_empty() && !health.dead;
     }
 
     /// True when a program of the block, or its erase, has failed and it is still where it was.
@@ -416,7 +416,11 @@ impl PageMap {
     /// Blocks of a pool that are erased while their victim is not wholly: they count as free.
     pub(super) fn erased_of_victims(&self, pool: Pool) -> u32 {
         match self.retire {
-            None => self.collections[pool.index()].blocks_erased(self.pools[pool.index()].lanes),
+            None => {
+                let counts = |index| !self.is_static(index);
+                let lanes = self.pools[pool.index()].lanes;
+                self.collections[pool.index()].blocks_erased(lanes, counts)
+            }
             // Here they count when the whole victim is done.
             Some(_) => 0,
         }

@@ -20,6 +20,7 @@ impl PageMap {
     /// their way there and one that gathers. Lanes that are reclaimed together open their blocks
     /// together: there it must be one of the open block.
     pub fn has_row_to_spare(&self, lane: Lane, class: u32, waiting: u32) -> bool {
+        let class = if self.pslc.is_some() { self.main_class() } else { class };
         let (pool, layout) = (&self.pools[self.pool_of(lane).index()], &self.layout);
         let rows = if pool.shared {
             pool.units_above_reserve(layout) / layout.units_per_row

@@ -172,6 +172,8 @@ impl PageMap {
         for lane in &mut state.next_copy_lane[1..] {
             *lane = Lane(from.u32()?);
         }
+        // A drive at rest has written nothing to its cache.
+        candidate.iter_mut().take(self.statics() as usize).for_each(|entry| *entry = false);
         for index in 0..self.layout.blocks {
             for block in self.group(pool, index) {
                 self.blocks.set_candidate(block, candidate[index as usize]);

@@ -2,6 +2,7 @@
 //! them.
 
 use super::log::LogSpec;
+use super::pslc::PslcSpec;
 use super::victim::Chooser;
 use super::{MapSpec, Onset, Sorter, Watermark};
 use crate::sim::External;
@@ -47,6 +48,9 @@ pub struct FtlSpec {
     pub streams: u32,
     /// `stream`: whether copies of garbage collection keep to their stream.
     pub stream_copies: StreamCopies,
+    /// `pslc`: the cache of blocks with one bit a cell.
+    #[serde(skip_serializing_if = "PslcSpec::is_default")]
+    pub pslc: PslcSpec,
 }
 
 impl Default for FtlSpec {
@@ -67,6 +71,7 @@ impl Default for FtlSpec {
             dac_age: 0.0,
             streams: 4,
             stream_copies: StreamCopies::Own,
+            pslc: PslcSpec::default(),
         }
     }
 }
@@ -102,6 +107,9 @@ pub enum DataPlacement {
     TwoRegionsSecondChance,
     /// By the host's hint: NVMe streams, or the placement handles of FDP.
     Stream,
+    /// The host's data goes to blocks with one bit a cell while there are any, and is folded into
+    /// the others later (`ftl.pslc`).
+    Pslc,
 }
 
 impl DataPlacement {
@@ -114,6 +122,7 @@ impl DataPlacement {
             DataPlacement::TwoRegions => "2r",
             DataPlacement::TwoRegionsSecondChance => "2r-second-chance",
             DataPlacement::Stream => "stream",
+            DataPlacement::Pslc => "pslc",
         }
     }
 }

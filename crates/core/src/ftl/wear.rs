@@ -37,7 +37,9 @@ impl PageMap {
         state.erases_unlooked = 0;
         let (first, limit) = (self.layout.block(state.first_lane, 0), state.erases_max);
         let least = (0..self.layout.blocks)
-            .filter(|index| self.blocks.is_candidate(Block(first.0 + index)))
+            .filter(|index| {
+                self.blocks.is_candidate(Block(first.0 + index)) && !self.is_static(*index)
+            })
             .min_by_key(|index| (self.blocks.erases(Block(first.0 + index)), *index));
         if let Some(index) = least
             && limit - self.blocks.erases(Block(first.0 + index)) > self.static_wear_gap

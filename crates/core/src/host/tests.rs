@@ -19,6 +19,7 @@ mod pages;
 mod planes;
 mod predictable;
 mod program_suspension;
+mod pslc;
 mod rain;
 mod recovery;
 mod restarts;

@@ -24,6 +24,7 @@ mod over_time;
 mod pace;
 mod parity;
 mod power_loss;
+mod pslc;
 mod pts;
 mod result;
 mod retry;
@@ -57,6 +58,7 @@ pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use pace::{PaceCounters, PaceReport};
 pub use parity::{RainCounters, RainKind, RainReport, TolerantReport};
 pub use power_loss::PowerLossReport;
+pub use pslc::{PslcCounters, PslcReport};
 pub use pts::PtsReport;
 pub use result::{
     CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Program, RunResult, RunSet,

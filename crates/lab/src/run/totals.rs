@@ -6,7 +6,7 @@ use crate::prepare::{About, logical_pages};
 use manx_core::config::{MeasureSpec, PolicyPath, Scenario};
 use manx_core::drive::{Drive, Op, Overwrite, PreconditionState, Step, Storage, Story, Update};
 use manx_core::flash::{Capacity, Device};
-use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Pace, Rotate, Watermark};
+use manx_core::ftl::{DIRECTORY_ENTRY, DataPlacement, FtlKind, GcMode, Pace, Rotate, Watermark};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
     Attribution, Began, CauseTimes, Counters, MachineReport, MapMemory, Outcome, Parts,
@@ -313,6 +313,7 @@ fn parts(scenario: &Scenario) -> Parts {
         pace: scenario.gc.pace != Pace::Off,
         scrub: scenario.scrub.is_on(),
         retry: scenario.retry.is_on(),
+        pslc: scenario.ftl.placement == DataPlacement::Pslc,
         log: scenario.ftl.kind == FtlKind::LogBlock,
         faults: scenario.faults.is_on(),
     }

@@ -5,8 +5,7 @@ use super::{Check, require};
 use crate::drive::{PreconditionSpec, PreconditionState, RainSpec};
 use crate::flash::{Capacity, Device, lanes, program_unit};
 use crate::ftl::{
-    DataPlacement, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, MapSpec, OpenBlocks, VictimUnit,
-    Watermark,
+    DataPlacement, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, OpenBlocks, VictimUnit, Watermark,
 };
 
 /// Blocks that a lane cannot do without: the open ones, and those that only copies may open.
@@ -45,6 +44,8 @@ impl Blocks {
 /// One lane in map units.
 struct LaneSpace {
     raw: u64,
+    /// Of that, the static blocks of a cache with one bit a cell.
+    cache: u64,
     /// Data, and with it the parity, and the map where it lies on flash: what can be valid at once.
     user: u64,
     /// Of that, the map.
@@ -55,14 +56,20 @@ struct LaneSpace {
 }
 
 impl LaneSpace {
-    fn of(device: &Device, map: &MapSpec) -> Self {
+    fn of(device: &Device, ftl: &FtlSpec) -> Self {
+        let map = &ftl.map;
         let (capacity, unit) = (Capacity::of(device), device.geometry.map_unit.get());
         let per_lane = |bytes: u64| bytes / unit / lanes(device) as u64;
         let row = program_unit(device) as u64 / unit;
         let block = row * u64::from(device.geometry.pages / device.feature.program_pages);
         let map = map.pages(capacity.user.get() / unit, unit).div_ceil(lanes(device) as u64);
+        let statics = match ftl.placement {
+            DataPlacement::Pslc => u64::from(ftl.pslc.static_blocks),
+            _ => 0,
+        };
         Self {
             raw: per_lane(capacity.raw.get()),
+            cache: statics * block,
             user: per_lane(capacity.user.get()) + map,
             map,
             block,
@@ -88,16 +95,20 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
         false if ftl.map.is_cached() => "data and their map take",
         false => "the host sees",
     };
-    let lane = LaneSpace::of(device, &ftl.map);
-    let LaneSpace { raw, user, block, row, map } = lane;
+    let lane = LaneSpace::of(device, ftl);
+    let LaneSpace { raw, cache, user, block, row, map } = lane;
     require(user > map, "device.op", device.op, "the host would see nothing; lower it")?;
-    let left = raw.saturating_sub(user);
+    let left = raw.saturating_sub(user + cache);
     let blocks = device.geometry.blocks;
     let (soft, hard) = (gc.soft.share_of(blocks), gc.hard.share_of(blocks));
     let needed = (hard * raw as f64).ceil() as u64 + held * block;
+    let beside = match cache {
+        0 => String::new(),
+        _ => format!(", and ftl.pslc.static_blocks {cache}"),
+    };
     let message = format!(
-        "{holders} {user} mapping units of {raw} in each lane; {:.2} blocks are left and gc needs \
-         more than {:.2} (gc.hard = {}, {who}); raise it or \
+        "{holders} {user} mapping units of {raw} in each lane{beside}; {:.2} blocks are left and \
+         gc needs more than {:.2} (gc.hard = {}, {who}); raise it or \
          device.geometry.blocks",
         lane.blocks(left),
         lane.blocks(needed),
@@ -107,7 +118,7 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
 
     // When every block holds more than it can without its last program unit, copying one frees
     // nothing.
-    let full = (raw - held * block) / block * (block - row);
+    let full = (raw - cache - held * block) / block * (block - row);
     let message = format!(
         "{holders} {user} mapping units in each lane, but reclaiming frees whole program units of \
          {row} only: from {full} on every block of {block} may be too full to free one; raise it, \
@@ -119,8 +130,8 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
     let attainable = free as f64 / raw as f64;
     let message = format!(
         "below {attainable:.4}, the free share that collecting can reach: {raw} mapping units in \
-         each lane - {user} {holders} - {open} open blocks of {block} = {free}; otherwise it would \
-         collect for ever; lower it or raise device.op"
+         each lane{beside} - {user} {holders} - {open} open blocks of {block} = {free}; \
+         otherwise it would collect for ever; lower it or raise device.op"
     );
     require(attainable > soft, "gc.soft", gc.soft, message)
 }
@@ -143,7 +154,7 @@ pub(super) fn aged(
     if precondition.state != PreconditionState::Aged {
         return Ok(());
     }
-    let (lane, ratio) = (LaneSpace::of(device, &ftl.map), precondition.ratio);
+    let (lane, ratio) = (LaneSpace::of(device, ftl), precondition.ratio);
     let key = "precondition.ratio";
     let valid = (ratio / 2.0 * lane.raw as f64).ceil() as u64;
     let user = lane.user - lane.map;
@@ -151,7 +162,7 @@ pub(super) fn aged(
         "half of it is valid data, {valid} mapping units a lane, of which the host sees {user}"
     );
     require(valid <= user, key, ratio, message)?;
-    let free = (((1.0 - ratio) * lane.raw as f64) as u64).saturating_sub(lane.map);
+    let free = (((1.0 - ratio) * lane.raw as f64) as u64).saturating_sub(lane.map + lane.cache);
     let Blocks { held, who, .. } = Blocks::of(ftl, gc);
     let why = if ftl.placement == DataPlacement::None { "host, GC, reserve" } else { &who };
     let message = format!(

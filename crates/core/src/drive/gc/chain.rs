@@ -28,9 +28,8 @@ impl Drive {
     /// Does a step that a lane's chain asked for.
     pub(in crate::drive) fn take_step(&mut self, now: Instant, lane: Lane, step: Step) {
         let layout = &self.flash.layout;
-        let sectors = |units: u32| {
-            if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors }
-        };
+        let inside = self.collector.copies_of_lane_inside(&self.ftl, lane);
+        let sectors = |units: u32| if inside { 0 } else { units * layout.unit_sectors };
         let (owner, on, ppn, units, sectors) = match step {
             Step::Read { page, units } => {
                 (Owner::ChainRead { lane }, lane, page, units, sectors(units))
@@ -150,9 +149,8 @@ impl Drive {
         } else {
             queues.is_empty()
         };
-        let crossing = |units: u32| {
-            if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors }
-        };
+        let inside = self.collector.copies_of_lane_inside(&self.ftl, lane);
+        let crossing = |units: u32| if inside { 0 } else { units * layout.unit_sectors };
         let (on, units, owner, what) = match step {
             Step::Read { page, units } if first && layout.die_of(lane) == die => {
                 let what = What::Read { page, sectors: crossing(units) };

@@ -233,6 +233,10 @@ impl Drive {
         self.collector.copying_since[pool.index()] = now;
         self.choose_way();
         self.counters.collections += 1;
+        if self.ftl.is_folding(self.ftl.lanes_of(pool).first()) {
+            self.counters.pslc.folds += 1;
+            self.counters.pslc.idle_folds += u64::from(self.ftl.is_idle());
+        }
         self.turn_is_taken(pool);
         self.counters.forced_collections += u64::from(urgent);
         if let Some(pace) = &mut self.pace {

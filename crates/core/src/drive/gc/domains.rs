@@ -7,7 +7,7 @@ use crate::drive::gc::plane::Planes;
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, GcWhen, PageMap};
 use crate::sim::NIL;
-use crate::units::{Channel, Die, Instant, Pool};
+use crate::units::{Channel, Die, Instant, Lane, Pool};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -17,6 +17,8 @@ pub(in crate::drive) struct Collector {
     pub lease: Lease,
     when: GcWhen,
     copyback: bool,
+    /// Folds of a cache stay in their plane.
+    folds_inside: bool,
     reads_first: bool,
     pub(super) domains: Vec<Domain>,
     pub(super) domain_of_die: Vec<u16>,
@@ -83,6 +85,7 @@ impl Collector {
             // Runs that yield to the host need not wait for a pause of it.
             when: if lease.yields_in_turn() { GcWhen::Foreground } else { gc.when },
             copyback: gc.copyback,
+            folds_inside: false,
             reads_first: gc.reads_first,
             domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
             domain_of_die: (0..layout.dies).map(|die| domain(Die(die))).collect(),
@@ -130,6 +133,17 @@ impl Collector {
     /// True when copies stay in their plane and do not cross the channel.
     pub fn copies_inside(&self) -> bool {
         self.copyback
+    }
+
+    /// Folds stay in their plane from now on, or do not.
+    pub fn fold_inside(&mut self, inside: bool) {
+        self.folds_inside = inside;
+    }
+
+    /// [`Collector::copies_inside`], of the chain of `lane`.
+    #[inline]
+    pub fn copies_of_lane_inside(&self, ftl: &PageMap, lane: Lane) -> bool {
+        self.copyback || (self.folds_inside && ftl.is_folding(lane))
     }
 
     /// The pool for whose copies the die's domain is held or drains, if it does, and whether it is

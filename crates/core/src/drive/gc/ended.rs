@@ -25,6 +25,9 @@ impl Drive {
             timeline.copied(self.ftl.pool_of(lane), units);
         }
         self.count_moved(lane, units);
+        if self.ftl.is_folding(lane) {
+            self.counters.pslc.folded_units += u64::from(units);
+        }
         let flash = &mut self.flash;
         self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
         if self.scheme == Scheme::CachedMap {

@@ -14,6 +14,7 @@ pub(in crate::drive) mod collect;
 pub(in crate::drive) mod domains;
 pub(in crate::drive) mod ended;
 pub(in crate::drive) mod fast_fail;
+pub(in crate::drive) mod fold;
 pub(in crate::drive) mod forecast;
 pub(in crate::drive) mod hold;
 pub(in crate::drive) mod keeps;

@@ -68,6 +68,9 @@ impl Drive {
             }
             self.end_of_read(now, page);
         }
+        if self.flash.is_slc(self.flash.layout.block_of(ppn)) {
+            self.counters.pslc.reads += u64::from(units);
+        }
         let r = &mut self.requests[request];
         r.gc_blocked |= gc_blocked;
         self.part_of_read_done(now, request);
@@ -170,6 +173,9 @@ impl Drive {
         self.counters.host_units += u64::from(units - parity - of_map);
         self.counters.rain.parity_units += u64::from(parity);
         self.ftl.row_programmed(row);
+        if self.ftl.has_cache() {
+            self.row_reached_cache(now, row, units - parity - of_map);
+        }
         self.row_was_written(now, self.ftl.pool_of(lane));
         self.space_used(now, self.ftl.pool_of(lane));
         if self.faults.is_some() {

@@ -69,6 +69,7 @@ impl PageMap {
             log: None,
             headers: None,
             retire: None,
+            pslc: None,
             layout,
         };
         map.set_marks(gc, false);
@@ -76,7 +77,7 @@ impl PageMap {
         for pool in 0..map.pools.len() {
             (0..map.layout.blocks).for_each(|index| map.pools[pool].free.push(index, 0));
         }
-        map
+        map.with_cache(device, ftl)
     }
 
     /// Forgets what preconditioning left in cursors and random streams, so that a run starts the
@@ -92,6 +93,7 @@ impl PageMap {
             classes.begin_run(ftl, logical);
         }
         self.begin_onset(gc);
+        self.cache_goes_to_work();
         self.pools.iter_mut().for_each(|pool| (pool.wear_victim, pool.erases_unlooked) = (None, 0));
         self.hopeless.fill(false);
         self.hopeless_pools = 0;
@@ -131,6 +133,7 @@ fn new_pool(
         erases_max: 0,
         erases_unlooked: 0,
         wear_victim: None,
-        rescues: false,
+        presses: false,
+        folds: false,
     }
 }

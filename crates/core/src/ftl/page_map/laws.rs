@@ -85,6 +85,7 @@ impl PageMap {
                 .sum();
             let open: u32 = self.lanes_of(number).map(behind).sum();
             let erased = self.erased_of_victims(number) * layout.units_per_block;
+            self.check_cache(number);
             assert_eq!(
                 pool.free_units,
                 free + open + ahead + erased,

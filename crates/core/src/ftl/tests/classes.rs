@@ -69,7 +69,8 @@ impl NaiveClasses {
         let class = match self.ftl.placement {
             DataPlacement::None
             | DataPlacement::TwoRegions
-            | DataPlacement::TwoRegionsSecondChance => 0,
+            | DataPlacement::TwoRegionsSecondChance
+            | DataPlacement::Pslc => 0,
             DataPlacement::Stream if u32::from(stream) < self.ftl.streams => stream.into(),
             DataPlacement::Stream => 0,
             DataPlacement::Dac if !is_update => 0,
@@ -101,7 +102,7 @@ impl NaiveClasses {
             (DataPlacement::Sepbit, _) if self.age(lpn) < 4.0 * self.l => 3,
             (DataPlacement::Sepbit, _) if self.age(lpn) < 16.0 * self.l => 4,
             (DataPlacement::Sepbit, _) => 5,
-            (DataPlacement::TwoRegions, _) => 1,
+            (DataPlacement::TwoRegions | DataPlacement::Pslc, _) => 1,
             (DataPlacement::TwoRegionsSecondChance, 0) => 1,
             (DataPlacement::TwoRegionsSecondChance, _) => 2,
             (DataPlacement::Stream, stream) if self.ftl.stream_copies == StreamCopies::Own => {

@@ -38,6 +38,20 @@ pub struct Candidates<'a> {
     pub(super) apart: Option<(&'a [u8], u8)>,
     /// The region that is looked at.
     pub(super) region: Region,
+    /// With a cache of blocks with one bit a cell, which are the cold region: what is reclaimed.
+    pub(super) cache: Option<CacheVictims>,
+}
+
+/// Which blocks are reclaimed beside a cache of blocks with one bit a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheVictims {
+    /// So many group blocks of the pool, the first ones, are static: their erase gives the cache a
+    /// block, and nothing to the others.
+    pub statics: u32,
+    /// Space is to be made outside of the cache.
+    pub space: bool,
+    /// Blocks of the cache are to be folded.
+    pub folds: bool,
 }
 
 /// A part of a pool's blocks.
@@ -49,6 +63,8 @@ pub enum Region {
     Normal,
     /// Those of the cold region.
     Cold,
+    /// Of those, the dynamic ones of a cache.
+    Dynamic,
 }
 
 impl Candidates<'_> {
@@ -82,6 +98,10 @@ impl Candidates<'_> {
             Region::All => true,
             Region::Normal => class[first.0 as usize] != cold,
             Region::Cold => class[first.0 as usize] == cold,
+            Region::Dynamic => {
+                let statics = self.cache.map_or(0, |cache| cache.statics);
+                class[first.0 as usize] == cold && self.layout.index_of(first) >= statics
+            }
         }
     }
 
@@ -166,6 +186,9 @@ impl VictimPolicy {
         if candidates.apart.is_none() {
             return self.choose_among(candidates);
         }
+        if let Some(cache) = candidates.cache {
+            return self.choose_beside(cache, candidates);
+        }
         let normal = self.choose_among(&candidates.only(Region::Normal));
         let cold = candidates.only(Region::Cold);
         let cold = greedy::choose(&cold).filter(|index| cold.gains(*index));
@@ -175,6 +198,22 @@ impl VictimPolicy {
             }
             (normal, cold) => normal.or(cold),
         }
+    }
+
+    /// For space the emptier of the policy's choice outside of the cache and of its dynamic
+    /// blocks; else a fold, of the cache's block with the fewest valid pages.
+    fn choose_beside(&mut self, cache: CacheVictims, candidates: &Candidates) -> Option<u32> {
+        let fewest = |region| greedy::choose(&candidates.only(region));
+        if cache.space {
+            let normal = self.choose_among(&candidates.only(Region::Normal));
+            let dynamic = fewest(Region::Dynamic);
+            let both = [normal, dynamic].into_iter().flatten();
+            let choice = both.min_by_key(|index| candidates.valid(*index));
+            if choice.is_some() {
+                return choice;
+            }
+        }
+        if cache.folds { fewest(Region::Cold) } else { None }
     }
 
     fn choose_among(&mut self, candidates: &Candidates) -> Option<u32> {

@@ -6,6 +6,7 @@ use crate::drive::{
     CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, Update,
     UpdateReads,
 };
+use crate::flash::SlcTiming;
 use crate::ftl::{
     Allocation, DataPlacement, Frontiers, GcMode, GcWhen, MapSpec, Rotate, Victim, VictimUnit,
 };
@@ -38,7 +39,7 @@ const SWITCHES: [(&str, usize); 22] = [
     ("when", 2),
     ("scrub", 2),
     ("map on flash", 2),
-    ("placement", 6),
+    ("placement", 7),
 ];
 
 const MODES: [GcMode; 6] = [
@@ -66,6 +67,8 @@ fn makes_sense(row: &Row) -> bool {
         && (rain > 0 || off(&OF_PARITY))
         && !(is_preemptive && row[18] == 1)
         && (!over_superblocks || (off(&OF_PLACE) && !is_pb))
+        // Its copies have open blocks of their own, and errors of its cache are not modelled.
+        && (row[21] < 6 || (row[12] == 0 && row[19] == 0))
         && (row[20] == 0 || (rain == 0 && row[19] == 0 && row[21] == 0))
 }
 
@@ -184,8 +187,18 @@ fn place_data(setup: &mut Setup, placement: usize) {
         DataPlacement::TwoRegions,
         DataPlacement::TwoRegionsSecondChance,
         DataPlacement::Stream,
+        DataPlacement::Pslc,
     ];
     setup.ftl.placement = rules[placement];
+    if placement == 6 {
+        setup.device.slc = Some(SlcTiming {
+            bits: 3,
+            read: Duration::from_us(20),
+            program: Duration::from_us(200),
+        });
+        (setup.ftl.pslc.static_blocks, setup.ftl.pslc.dynamic_blocks) = (3, 6);
+        setup.ftl.pslc.idle = Duration::from_us(200);
+    }
     setup.device.geometry.blocks = 48;
     setup.drive.buffer = Bytes::kib(1024);
     let job = &mut setup.jobs[0];
@@ -315,7 +328,8 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
     let met: std::collections::BTreeSet<Pair> = rows.iter().flat_map(pairs_of).collect();
     // Pairs that validation refuses, by hand: PB without copyback, turns and what they go with
     // elsewhere, rules without parity, preemption in the foreground, what superblocks with parity
-    // do not go with, and a map on flash with parity or scrubbing. The rest meets.
+    // do not go with, a map on flash with parity or scrubbing, and a cache of blocks with one bit
+    // a cell with shared blocks or scrubbing. The rest meets.
     let refused = |((a, x), (b, y)): Pair| match (a, b) {
         (0, 1) => x == 0 && y == 0,
         (0, 2 | 13 | 14) => x > 0 && y > 0,
@@ -329,6 +343,7 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
         (3, 12 | 13 | 14 | 19 | 21) => x == 4 && y > 0,
         (3 | 4 | 5 | 6 | 19, 20) => x > 0 && y > 0,
         (20, 21) => x > 0 && y > 0,
+        (12 | 19, 21) => x > 0 && y == 6,
         _ => false,
     };
     for ((a, x), (b, y)) in all_pairs() {
