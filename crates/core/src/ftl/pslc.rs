@@ -25,7 +25,7 @@ use super::page_map::Frontier;
 use super::pool::{FreeBlocks, OPEN_GROUPS_MAX, OpenGroup, PoolState};
 use super::victim::CacheVictims;
 use super::{FtlSpec, PageMap, Stream};
-use crate::flash::{Block, Device};
+use crate::flash::{Block, Device, SlcTiming};
 use crate::units::{Duration, Lane, Pool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,9 @@ pub enum WhenFull {
 pub enum FoldWhen {
     /// While the drive is idle.
     Idle,
+    /// Then, and when no block of the cache is left, if the programs of a fold take less time than
+    /// those that go past the cache otherwise.
+    Worth,
     /// Then, and when no block of the cache is left.
     Pressure,
 }
@@ -101,6 +104,8 @@ pub struct Pslc {
     rows: u32,
     waits: bool,
     under_pressure: bool,
+    /// So many valid map units a lane a block may have that is folded under pressure.
+    worth: u32,
     /// Preconditioning passes it by.
     rests: bool,
     is_idle: bool,
@@ -149,13 +154,29 @@ impl PageMap {
             dynamic_max: spec.dynamic_blocks,
             rows: slc.rows(self.layout.rows),
             waits: spec.full == WhenFull::Wait,
-            under_pressure: spec.fold == FoldWhen::Pressure,
+            under_pressure: spec.fold != FoldWhen::Idle,
+            worth: match spec.fold {
+                FoldWhen::Worth => self.worth_folding(device, slc),
+                FoldWhen::Idle | FoldWhen::Pressure => self.layout.units_per_block,
+            },
             rests: true,
             is_idle: false,
             closed: 0,
             pools,
         }));
         self
+    }
+
+    /// Valid map units of a block of the cache below which a fold takes less programming than it
+    /// saves. To fill the block with S pages and to fold V of them takes S fast programs and V slow
+    /// ones; to write the S past the cache takes S slow ones.
+    fn worth_folding(&self, device: &Device, slc: &SlcTiming) -> u32 {
+        let times = &device.timing.program;
+        let slow = times.iter().map(|time| time.as_ns()).sum::<u64>() / times.len() as u64;
+        let slow = slow + device.timing.foggy.as_ns();
+        let fast = (slc.program * u64::from(device.feature.program_pages)).as_ns();
+        let units = u64::from(slc.rows(self.layout.rows) * self.layout.units_per_row);
+        (units * slow.saturating_sub(fast) / slow) as u32
     }
 
     /// A run begins: the host writes to the cache from now on.
@@ -234,13 +255,27 @@ impl PageMap {
         Some(CacheVictims { statics: pslc.statics, space, folds: state.folds && has_room })
     }
 
+    /// True when a closed block of the cache has at most `worth` valid map units a lane.
+    fn is_worth(&self, pool: Pool, worth: u32) -> bool {
+        let PoolState { first_lane, lanes, .. } = self.pools[pool.index()];
+        (0..self.layout.blocks).any(|index| {
+            let first = self.layout.block(first_lane, index);
+            let of = |lane| self.blocks.valid(Block(first.0 + lane * self.layout.blocks));
+            self.blocks.is_candidate(first)
+                && self.is_of_cache(first)
+                && (0..lanes).map(of).sum::<u32>() <= worth * lanes
+        })
+    }
+
     /// Whether a fold is wanted in the pool, and is urgent: no further block of the cache is left
     /// to rows that do not go past it.
     fn decide_fold(&mut self, pool: Pool) {
         let Some(pslc) = &self.pslc else { return };
         let state = &self.pools[pool.index()];
         let cache = &pslc.pools[pool.index()];
-        let is_full = pslc.under_pressure && !pslc.may_open(cache, state, self);
+        let is_full = pslc.under_pressure
+            && !pslc.may_open(cache, state, self)
+            && (pslc.worth == self.layout.units_per_block || self.is_worth(pool, pslc.worth));
         let (closed, idle, waits) = (cache.closed > 0, pslc.is_idle, pslc.waits);
         let state = &mut self.pools[pool.index()];
         state.folds = closed && (idle || is_full);

@@ -11,7 +11,7 @@ use crate::ftl::{
 use crate::host::{Arrival, Driver, JobSpec, Pattern};
 use crate::sim::Rng;
 use crate::stats::PslcCounters;
-use crate::units::{Duration, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 const SLC: SlcTiming =
     SlcTiming { bits: 2, read: Duration::from_us(15), program: Duration::from_us(120) };
@@ -30,7 +30,7 @@ fn cached(mut setup: Setup) -> Option<Setup> {
     let (statics, dynamic) = one_of(&mut rng, &[(1, 0), (3, 0), (0, 4), (2, 6), (1, 1)]);
     let full = one_of(&mut rng, &[WhenFull::Direct, WhenFull::Direct, WhenFull::Wait]);
     let full = if statics == 0 { WhenFull::Direct } else { full };
-    let fold = one_of(&mut rng, &[FoldWhen::Pressure, FoldWhen::Pressure, FoldWhen::Idle]);
+    let fold = one_of(&mut rng, &[FoldWhen::Pressure, FoldWhen::Worth, FoldWhen::Idle]);
     setup.ftl.pslc = PslcSpec {
         static_blocks: statics,
         dynamic_blocks: dynamic,
@@ -225,6 +225,22 @@ fn each_setting_moves_what_it_should() {
     assert!(pslc(&idle).cached_units < pslc(&plain).cached_units);
     let waits = overwrites(|setup| setup.ftl.pslc.full = WhenFull::Wait);
     assert_eq!(pslc(&waits).direct_units, 0);
+    // Each page dies in the cache, or none does.
+    for (pages, folds) in [(64, true), (0, false)] {
+        let worth = overwrites(|setup| {
+            setup.ftl.pslc.fold = FoldWhen::Worth;
+            let job = &mut setup.jobs[0];
+            (job.read_percent, job.queue_depth) = (0.0, 1);
+            if pages > 0 {
+                job.size = Bytes::kib(4 * pages);
+            } else {
+                (job.pattern, job.requests) = (Pattern::Sequential, 400);
+            }
+        });
+        let counters = pslc(&worth);
+        assert_eq!(counters.folds > counters.idle_folds + 50, folds, "{counters:?}");
+        assert!(!folds || counters.folded_units < counters.cached_units / 2, "{counters:?}");
+    }
     let across = |copyback| {
         let driver = overwrites(|setup| {
             setup.ftl.pslc.copyback = copyback;
