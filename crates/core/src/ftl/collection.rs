@@ -62,9 +62,16 @@ impl Collection {
         self.copied.iter().map(|copied| copied.erasing).sum()
     }
 
-    /// Copied victims of which a block is not yet erased.
-    pub fn victims_to_erase(&self) -> u32 {
-        self.copied.len() as u32
+    /// [`Collection::blocks_to_erase`], of the victims that count.
+    #[inline(never)]
+    fn blocks_to_erase_of(&self, counts: impl Fn(u32) -> bool) -> u32 {
+        let copied = self.copied.iter().filter(|copied| counts(copied.index));
+        copied.map(|copied| copied.erasing).sum()
+    }
+
+    /// Copied victims of which a block is not yet erased, of those that count.
+    pub fn victims_to_erase_of(&self, counts: impl Fn(u32) -> bool) -> u32 {
+        self.copied.iter().filter(|copied| counts(copied.index)).count() as u32
     }
 
     /// Blocks that are erased while others of their victim are not yet, of the victims that count.
@@ -111,10 +118,12 @@ impl PageMap {
     /// Map units of copied victims that are not yet erased: they are as good as free.
     #[inline]
     pub fn units_to_erase(&self, pool: Pool) -> u32 {
-        let copied = &self.collections[pool.index()].copied;
-        let counts = |copied: &&Copied| !self.is_static(copied.index);
-        copied.iter().filter(counts).map(|copied| copied.erasing).sum::<u32>()
-            * self.layout.units_per_block
+        let collection = &self.collections[pool.index()];
+        let blocks = match self.pslc.is_some() {
+            true => collection.blocks_to_erase_of(|index| !self.is_static(index)),
+            false => collection.blocks_to_erase(),
+        };
+        blocks * self.layout.units_per_block
     }
 
     /// Chooses a victim and starts its chains; false when nothing would be gained. Blocks being

@@ -181,7 +181,7 @@ impl PageMap {
         let pool = self.pool_of(lane);
         if self.open_cache_block(pool, lane) {
             self.open_row_of(lane, Stream::Host, CACHE)
-        } else if self.row_waits(pool) {
+        } else if self.row_waits() {
             None
         } else {
             self.open_row_of(lane, Stream::Host, MAIN)
@@ -398,7 +398,7 @@ impl PageMap {
                 data_rows: self.data_rows(pool),
                 apart: self.classes.as_ref().and_then(|classes| classes.apart()),
                 region: Region::All,
-                cache: self.cache_victims(pool, self.wants_space(pool)),
+                cache: self.cache_victims(pool, || self.wants_space(pool)),
             };
             let Some(index) = self.victim.choose(&candidates) else { break None };
             if !avoid_reads

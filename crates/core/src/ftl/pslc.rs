@@ -25,7 +25,7 @@ use super::page_map::Frontier;
 use super::pool::{FreeBlocks, OPEN_GROUPS_MAX, OpenGroup, PoolState};
 use super::victim::CacheVictims;
 use super::{FtlSpec, PageMap, Stream};
-use crate::flash::{Block, Device, SlcTiming};
+use crate::flash::{Block, Device, SlcTiming, Timing};
 use crate::units::{Duration, Lane, Pool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,8 +123,6 @@ struct Cache {
     dynamic: u32,
     /// Closed blocks that no fold has begun with.
     closed: u32,
-    /// Blocks that are being folded, or wait for their erase.
-    folding: u32,
 }
 
 impl PageMap {
@@ -147,7 +145,7 @@ impl PageMap {
                     pool.free_units += pool.lanes * self.layout.units_per_block;
                 }
             }
-            pools.push(Cache { free, dynamic: 0, closed: 0, folding: 0 });
+            pools.push(Cache { free, dynamic: 0, closed: 0 });
         }
         self.pslc = Some(Box::new(Pslc {
             statics: spec.static_blocks,
@@ -167,16 +165,14 @@ impl PageMap {
         self
     }
 
-    /// Valid map units of a block of the cache below which a fold takes less programming than it
+    /// The most valid map units of a block of the cache with which a fold takes less programming than it
     /// saves. To fill the block with S pages and to fold V of them takes S fast programs and V slow
     /// ones; to write the S past the cache takes S slow ones.
     fn worth_folding(&self, device: &Device, slc: &SlcTiming) -> u32 {
-        let times = &device.timing.program;
-        let slow = times.iter().map(|time| time.as_ns()).sum::<u64>() / times.len() as u64;
-        let slow = slow + device.timing.foggy.as_ns();
+        let slow = Timing::new(device, &self.layout).means().1.as_ns();
         let fast = (slc.program * u64::from(device.feature.program_pages)).as_ns();
         let units = u64::from(slc.rows(self.layout.rows) * self.layout.units_per_row);
-        (units * slow.saturating_sub(fast) / slow) as u32
+        ((units * slow.saturating_sub(fast)).saturating_sub(1) / slow) as u32
     }
 
     /// A run begins: the host writes to the cache from now on.
@@ -247,12 +243,17 @@ impl PageMap {
     }
 
     /// Which blocks a GC run of the pool may reclaim, with a cache.
-    pub(super) fn cache_victims(&self, pool: Pool, wants_space: bool) -> Option<CacheVictims> {
+    pub(super) fn cache_victims(
+        &self,
+        pool: Pool,
+        wants_space: impl Fn() -> bool,
+    ) -> Option<CacheVictims> {
         let pslc = self.pslc.as_ref()?;
         let state = &self.pools[pool.index()];
         let has_room = state.free.len() >= state.reserve as usize;
-        let space = wants_space || (state.folds && !has_room);
-        Some(CacheVictims { statics: pslc.statics, space, folds: state.folds && has_room })
+        // A GC run that is about to begin makes space where a fold is not wanted any more.
+        let folds = state.folds && has_room;
+        Some(CacheVictims { statics: pslc.statics, space: !folds || wants_space(), folds })
     }
 
     /// True when a closed block of the cache has at most `worth` valid map units a lane.
@@ -283,13 +284,8 @@ impl PageMap {
     }
 
     /// True when a row of the host's that the cache has no room for waits.
-    pub(super) fn row_waits(&self, pool: Pool) -> bool {
-        let Some(pslc) = self.pslc.as_ref().filter(|pslc| pslc.waits && !pslc.rests) else {
-            return false;
-        };
-        // Of several lanes one may be ahead of an open block: no fold comes before that is full.
-        let cache = &pslc.pools[pool.index()];
-        self.pools[pool.index()].lanes == 1 || cache.closed + cache.folding > 0
+    pub(super) fn row_waits(&self) -> bool {
+        self.pslc.as_ref().is_some_and(|pslc| pslc.waits && !pslc.rests)
     }
 
     /// The next block of the cache for `lane`; false when there is none.
@@ -389,9 +385,8 @@ impl PageMap {
             return;
         }
         if let Some(pslc) = &mut self.pslc {
-            let cache = &mut pslc.pools[pool.index()];
             pslc.closed -= 1;
-            (cache.closed, cache.folding) = (cache.closed - 1, cache.folding + 1);
+            pslc.pools[pool.index()].closed -= 1;
         }
         self.decide_fold(pool);
     }
@@ -402,7 +397,6 @@ impl PageMap {
         let (is_static, was_cache) = (self.is_static(index), self.is_of_cache(block));
         let Some(pslc) = &mut self.pslc else { return false };
         let cache = &mut pslc.pools[pool.index()];
-        cache.folding -= u32::from(was_cache);
         if is_static {
             cache.free.push(index, erases);
         } else if was_cache {

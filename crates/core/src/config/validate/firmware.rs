@@ -1,6 +1,6 @@
 //! The controller's limits: what needs what.
 
-use super::{Check, require, require_rate, require_time, word};
+use super::{Check, TIME_MAX, require, require_rate, require_time, word};
 use crate::config::Scenario;
 use crate::drive::Arbitration;
 use crate::ftl::{FtlKind, GcMode};
@@ -30,6 +30,13 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(spec.cores == 0 || works, "drive.firmware.cores", spec.cores, message)?;
     require_rate(spec.dram, "drive.firmware.dram")?;
     throttle(scenario)?;
+    require_rate(spec.cooling, "drive.firmware.cooling")?;
+    let message = "above 0 it needs drive.firmware.cooling, at which the drive gives it off";
+    let cools = spec.cooling != Bandwidth::default();
+    require(cools || spec.heat.get() == 0, "drive.firmware.heat", spec.heat, message)?;
+    let message = "at most what cools away within 366 d";
+    let lasts = !cools || spec.cooling.time_for(spec.heat.get()) <= TIME_MAX;
+    require(lasts, "drive.firmware.heat", spec.heat, message)?;
     arbitration(scenario)
 }
 

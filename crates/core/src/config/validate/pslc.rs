@@ -50,6 +50,9 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         let message = "it needs ftl.pslc.static_blocks above 0: a cache that lives on spare space \
                        may get no further block";
         require(statics > 0, key, value, message)?;
+        let message = "it needs gc.unit = \"block\": a lane that is ahead of the others of its group \
+                       would wait for them, and not for a fold";
+        require(gc.unit == VictimUnit::Block, key, value, message)?;
         let message = "it needs ftl.pslc.fold = \"pressure\": while writes wait no drive is idle";
         require(spec.fold == FoldWhen::Pressure, key, value, message)?;
     }
@@ -63,5 +66,8 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(holds, "ftl.pslc.copyback", spec.copyback, message)?;
     let message = "with ftl.placement = \"pslc\" it needs false: errors of blocks with one bit a \
                    cell are not modelled";
-    require(!scrub.errors, "scrub.errors", scrub.errors, message)
+    require(!scrub.errors, "scrub.errors", scrub.errors, message)?;
+    let message = "with ftl.placement = \"pslc\" it needs 0: errors of blocks with one bit a cell \
+                   are not modelled";
+    require(scrub.rate == 0.0, "scrub.rate", scrub.rate, message)
 }

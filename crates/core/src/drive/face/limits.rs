@@ -1,5 +1,5 @@
 //! The controller's limits: cores that work on commands one after the other, DRAM that data cross,
-//! and writes that are throttled (`throttle`).
+//! commands that wait for the drive to cool (`heat`), and writes that are throttled (`throttle`).
 //!
 //! A core takes a command when it is fetched, works on it, and lets go of it before it crosses the
 //! link; so a command waits in its queue for a core as for a place. Commands leave the cores in
@@ -7,12 +7,13 @@
 //! whose command is ready early holds it until those before it have left. Data cross the DRAM first
 //! come first served, in both directions.
 
+use super::heat::Heat;
 use super::throttle::Throttle;
 use crate::drive::{Command, FirmwareSpec, Op};
 use crate::units::{Bandwidth, Duration, Instant, Lba};
 use std::collections::VecDeque;
 
-/// Cores, DRAM, and a throttle.
+/// Cores, DRAM, heat, and a throttle.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Limits {
     cores: usize,
@@ -25,14 +26,15 @@ pub(in crate::drive) struct Limits {
     dram_free_at: Instant,
     /// On the link, if data of theirs cross the DRAM behind it.
     landing: VecDeque<(Instant, Command)>,
+    heat: Option<Heat>,
     throttle: Option<Throttle>,
 }
 
 impl Limits {
     /// None where nothing is limited.
     pub fn new(spec: &FirmwareSpec, unit_shift: u32) -> Option<Box<Self>> {
-        let throttle = Throttle::new(spec.throttle);
-        let has_rates = spec.dram != Bandwidth::default() || throttle.is_some();
+        let (heat, throttle) = (Heat::new(spec), Throttle::new(spec.throttle));
+        let has_rates = spec.dram != Bandwidth::default() || throttle.is_some() || heat.is_some();
         (spec.cores > 0 || has_rates).then(|| {
             Box::new(Self {
                 cores: spec.cores as usize,
@@ -43,6 +45,7 @@ impl Limits {
                 dram: spec.dram,
                 dram_free_at: Instant::START,
                 landing: VecDeque::new(),
+                heat,
                 throttle,
             })
         })
@@ -63,7 +66,8 @@ impl Limits {
     /// Commands that are not yet begun.
     pub fn under_way(&self) -> usize {
         let held = self.throttle.as_ref().map_or(0, Throttle::held);
-        self.working.len() + self.landing.len() + held
+        let warm = self.heat.as_ref().map_or(0, Heat::held);
+        self.working.len() + self.landing.len() + held + warm
     }
 
     /// Work of a core for a command.
@@ -94,6 +98,11 @@ impl Limits {
         self.working.pop_front_if(|(at, _)| *at == now).map(|(_, command)| command)
     }
 
+    /// The heat, if the drive may be too warm.
+    pub fn heat(&mut self) -> Option<&mut Heat> {
+        self.heat.as_mut()
+    }
+
     /// The throttle, if writes are throttled.
     pub fn throttle(&mut self) -> Option<&mut Throttle> {
         self.throttle.as_mut()
@@ -122,11 +131,12 @@ impl Limits {
         if self.has_dram() { self.dram.time_for(2 * bytes) } else { Duration::ZERO }
     }
 
-    /// When a core ends, a command lands, or a write is admitted.
+    /// When a core ends, a command lands, or one is admitted.
     pub fn next_at(&self) -> Instant {
         let first =
             |of: &VecDeque<(Instant, Command)>| of.front().map_or(Instant::NEVER, |(at, _)| *at);
         let admit = self.throttle.as_ref().map_or(Instant::NEVER, Throttle::next_at);
-        first(&self.working).min(first(&self.landing)).min(admit)
+        let cools = self.heat.as_ref().map_or(Instant::NEVER, Heat::next_at);
+        first(&self.working).min(first(&self.landing)).min(admit).min(cools)
     }
 }

@@ -3,6 +3,7 @@
 
 pub(in crate::drive) mod command;
 mod fetch;
+mod heat;
 pub(in crate::drive) mod limits;
 pub(in crate::drive) mod ports;
 pub(in crate::drive) mod request;

@@ -6,6 +6,7 @@
 //! default. The link is a FIFO resource in each direction and the controller a fixed delay, so both
 //! keep their order: rings of (time, item) and a next free time are exact, and need no timers.
 
+use super::heat::Heat;
 use super::limits::Limits;
 use super::throttle::Throttle;
 use super::waiting::Waiting;
@@ -221,6 +222,19 @@ impl Ports {
 
     #[inline(never)]
     fn cross_limited(&mut self, now: Instant, command: Command) {
+        let limits = self.limits.as_mut();
+        match limits.and_then(|limits| limits.heat()).filter(|_| Heat::holds(command.op)) {
+            Some(heat) => {
+                heat.hold(now, command);
+                self.look_ahead();
+            }
+            None => self.cross_cool(now, command),
+        }
+    }
+
+    /// A command that the drive is cool enough for crosses the link, behind the writes that are
+    /// throttled.
+    fn cross_cool(&mut self, now: Instant, command: Command) {
         match self.throttle() {
             Some(throttle) if Throttle::holds(command.op) => {
                 throttle.hold(now, command);
@@ -247,13 +261,18 @@ impl Ports {
         self.look_ahead();
     }
 
-    /// The limits bring at `now` the end of a core's work, a write that is admitted, or a command
+    /// The limits bring at `now` the end of a core's work, one that is admitted, or a command
     /// that has landed.
     pub(super) fn limits_turn(&mut self, now: Instant, ftl: &PageMap) -> Option<Turn> {
         let limits = self.limits.as_mut()?;
         if let Some(command) = limits.take_worked(now) {
             self.cross(now, command);
             return Some(Turn::Worked);
+        }
+        if let Some((since, command)) = limits.heat().and_then(|it| it.admit(now)) {
+            let id = command.id;
+            self.cross_cool(now, command);
+            return Some(Turn::Admitted { id, since });
         }
         if let Some((since, command)) = limits.throttle().and_then(|it| it.admit(now, ftl)) {
             let id = command.id;

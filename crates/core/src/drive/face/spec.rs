@@ -1,11 +1,11 @@
 //! The settings of the controller's limits.
 
-use crate::units::{Bandwidth, Duration};
+use crate::units::{Bandwidth, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The controller as a shared resource: firmware cores, DRAM, throttled writes, and which queue is
-/// served next. By default nothing of it takes time.
+/// The controller as a shared resource: firmware cores, DRAM, throttled writes, heat, and which
+/// queue is served next. By default nothing of it takes time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FirmwareSpec {
@@ -20,11 +20,26 @@ pub struct FirmwareSpec {
     /// Data rate at which writes of the host are admitted while the drive lives on what garbage
     /// collection gives it.
     pub throttle: Bandwidth,
+    /// Data rate, of reads and writes together, whose heat the drive gives off; beyond it the drive
+    /// warms up.
+    #[serde(skip_serializing_if = "is_unlimited")]
+    pub cooling: Bandwidth,
+    /// Bytes beyond `cooling` that a cold drive absorbs before its host is held to that rate.
+    #[serde(skip_serializing_if = "is_none")]
+    pub heat: Bytes,
     /// Which waiting command is fetched next.
     pub arbitration: Arbitration,
     /// `round-robin`: commands in a row of the queue of the first job, of the second, ..; 1 where
     /// none is given.
     pub weights: Vec<u32>,
+}
+
+fn is_unlimited(rate: &Bandwidth) -> bool {
+    *rate == Bandwidth::default()
+}
+
+fn is_none(bytes: &Bytes) -> bool {
+    bytes.get() == 0
 }
 
 impl FirmwareSpec {

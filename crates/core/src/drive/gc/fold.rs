@@ -73,9 +73,13 @@ impl Drive {
         }
         let due = fold.last + fold.idle;
         if now < due || !self.requests.is_empty() {
-            fold.waits = true;
             let at = if now < due { due } else { now + fold.idle };
-            return self.later.put(at, Task::Fold);
+            // The next command sees to it where nothing happens before.
+            if now < due || self.next_event_at() < Instant::NEVER {
+                self.fold.iter_mut().for_each(|fold| fold.waits = true);
+                self.later.put(at, Task::Fold);
+            }
+            return;
         }
         self.ftl.set_idle(true);
         for pool in self.ftl.each_pool() {

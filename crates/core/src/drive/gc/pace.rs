@@ -77,7 +77,8 @@ impl Pace {
         let below = self.below(ftl, pool);
         let account = &mut self.accounts[pool.index()];
         debug_assert!(account.waiting.is_empty(), "the last victim was copied");
-        account.is_paced = below > 0;
+        // A fold makes no free space that writes could owe copies for.
+        account.is_paced = below > 0 && !ftl.is_folding(ftl.lanes_of(pool).first());
         (account.valid, account.through) = (ftl.valid_left(pool).into(), 0);
         for lane in ftl.lanes_of(pool) {
             self.granted[lane.index()] = 0;

@@ -178,7 +178,7 @@ impl Drive {
         }
         self.row_was_written(now, self.ftl.pool_of(lane));
         self.space_used(now, self.ftl.pool_of(lane));
-        if self.faults.is_some() {
+        if self.faults.is_some() || self.ftl.has_cache() {
             self.wake_pool(now, lane);
         }
         self.revive_pools(now);

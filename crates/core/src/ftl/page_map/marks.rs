@@ -42,7 +42,8 @@ impl PageMap {
         };
         let lacks_blocks = || {
             let (free, to_erase) = (state.free.len() as u32, &self.collections[pool.index()]);
-            free < self.soft_blocks && free + to_erase.victims_to_erase() < self.soft_blocks
+            let victims = || to_erase.victims_to_erase_of(|index| !self.is_static(index));
+            free < self.soft_blocks && free + victims() < self.soft_blocks
         };
         low()
             || lacks_blocks()

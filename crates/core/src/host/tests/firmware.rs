@@ -150,3 +150,55 @@ fn a_throttle_above_the_rate_of_writes_or_without_collections_changes_little_or_
     let fast = ended(2_000, &|setup| setup.drive.firmware = throttle(100_000_000_000)).0;
     assert!((fast.as_ns() as f64 / plain - 1.0).abs() < 0.02, "{fast:?} {plain}");
 }
+
+/// A drive that absorbs so many KiB and cools at a rate.
+fn warm(kib: u64, bytes: u64) -> FirmwareSpec {
+    let cooling = Bandwidth::bytes_per_second(bytes);
+    FirmwareSpec { cooling, heat: Bytes::kib(kib), ..FirmwareSpec::default() }
+}
+
+#[test]
+fn a_drive_absorbs_so_much_heat_and_then_works_at_the_rate_at_which_it_cools() {
+    let rate = 5_000_000;
+    for (percent, heat) in [(0.0, 0), (0.0, 4_096), (100.0, 4_096), (50.0, 1_024)] {
+        let driver = writes(4_000, |setup| {
+            setup.jobs[0].read_percent = percent;
+            setup.drive.firmware = warm(heat, rate);
+        });
+        // All but the heat, and the last one, cools away until that is admitted; the flash takes
+        // its time for what comes before.
+        let moved = 3_999 * 4_096;
+        let least = (moved - heat * 1_024) as f64 / rate as f64;
+        let took = driver.now().as_ns() as f64 / 1e9;
+        assert!((least..least * 1.12).contains(&took), "{percent} {heat}: {took} {least}");
+    }
+}
+
+#[test]
+fn a_drive_that_cools_faster_than_it_is_asked_is_the_same() {
+    let ended = |change: &dyn Fn(&mut Setup)| {
+        let driver = writes(2_000, |setup| {
+            setup.jobs[0].read_percent = 50.0;
+            change(setup);
+        });
+        (driver.now(), driver.drive().counters())
+    };
+    // It must be able to move the bytes of a whole second at once.
+    let cool = |setup: &mut Setup| setup.drive.firmware = warm(1 << 20, 1_000_000_000);
+    assert_eq!(ended(&|_| {}), ended(&cool));
+}
+
+#[test]
+fn a_pause_cools_the_drive() {
+    let worst = |start: Duration| {
+        let driver = writes(100, |setup| {
+            setup.drive.firmware = warm(400, 1_000_000);
+            let later = JobSpec { start, requests: 100, ..setup.jobs[0].clone() };
+            setup.jobs.push(later);
+        });
+        driver.measured().write.histogram.max().expect("there are writes")
+    };
+    // 100 writes of 4 KiB are the heat; it takes 0.41 s to cool away.
+    let (soon, late) = (worst(Duration::from_ms(100)), worst(Duration::from_ms(700)));
+    assert!(soon > Duration::from_ms(40) && late * 4 < soon, "{soon:?} {late:?}");
+}

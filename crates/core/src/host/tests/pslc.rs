@@ -6,7 +6,8 @@ use super::{Setup, drawn, one_of, small};
 use crate::drive::{Drive, Op, PreconditionState, TimelineSpec, WindowSchedule, Windows};
 use crate::flash::SlcTiming;
 use crate::ftl::{
-    Allocation, DataPlacement, FoldWhen, Frontiers, FtlKind, GcMode, PslcSpec, VictimUnit, WhenFull,
+    Allocation, DataPlacement, FoldWhen, Frontiers, FtlKind, GcMode, GcWhen, PslcSpec, VictimUnit,
+    WhenFull,
 };
 use crate::host::{Arrival, Driver, JobSpec, Pattern};
 use crate::sim::Rng;
@@ -29,7 +30,8 @@ fn cached(mut setup: Setup) -> Option<Setup> {
     setup.ftl.frontiers = Frontiers::Separate;
     let (statics, dynamic) = one_of(&mut rng, &[(1, 0), (3, 0), (0, 4), (2, 6), (1, 1)]);
     let full = one_of(&mut rng, &[WhenFull::Direct, WhenFull::Direct, WhenFull::Wait]);
-    let full = if statics == 0 { WhenFull::Direct } else { full };
+    let may_wait = statics > 0 && setup.gc.unit == VictimUnit::Block;
+    let full = if may_wait { full } else { WhenFull::Direct };
     let fold = one_of(&mut rng, &[FoldWhen::Pressure, FoldWhen::Worth, FoldWhen::Idle]);
     setup.ftl.pslc = PslcSpec {
         static_blocks: statics,
@@ -267,11 +269,49 @@ fn a_fold_needs_no_space_that_other_collections_need() {
                 (setup.gc.soft, setup.gc.hard) = (0.05.into(), 0.0.into());
                 (setup.gc.unit, setup.ftl.allocation) = (unit, Allocation::Dynamic);
                 setup.ftl.pslc.static_blocks = statics;
-                setup.ftl.pslc.full = WhenFull::Wait;
+                if unit == VictimUnit::Block {
+                    setup.ftl.pslc.full = WhenFull::Wait;
+                }
                 setup.jobs[0].requests = 20_000;
             });
             let counters = driver.drive().counters();
             assert!(counters.pslc.folds > 0 && counters.collections > counters.pslc.folds);
+        }
+    }
+}
+
+/// Two ways in which rows once waited for ever: a GC run that was listed for a fold and found that
+/// none was wanted any more, and lanes of a group that nothing woke.
+#[test]
+fn no_row_waits_for_a_fold_that_does_not_come() {
+    let in_turn = |mode, seed| {
+        overwrites(|setup| {
+            (setup.gc.mode, setup.gc.when, setup.seed) = (mode, GcWhen::Foreground, seed);
+            setup.precondition.state = PreconditionState::Empty;
+            (setup.ftl.pslc.static_blocks, setup.ftl.pslc.dynamic_blocks) = (1, 4);
+            (setup.jobs[0].queue_depth, setup.jobs[0].read_percent) = (1, 0.0);
+        });
+    };
+    let ahead = |mode, unit, (statics, dynamic), depth, kib| {
+        overwrites(|setup| {
+            setup.device.geometry.planes = 2;
+            setup.device.op = 0.7;
+            (setup.gc.mode, setup.gc.unit, setup.ftl.allocation) =
+                (mode, unit, Allocation::Dynamic);
+            (setup.ftl.pslc.static_blocks, setup.ftl.pslc.dynamic_blocks) = (statics, dynamic);
+            (setup.jobs[0].queue_depth, setup.jobs[0].read_percent) = (depth, 0.0);
+            setup.jobs[0].block_sizes = vec![(Bytes::kib(kib), 1.0)];
+        });
+    };
+    for seed in 0..4 {
+        in_turn(GcMode::Base, seed);
+        in_turn(GcMode::Controller, seed);
+    }
+    for mode in [GcMode::Preemptive, GcMode::Base, GcMode::Nogc] {
+        for unit in [VictimUnit::PlaneGroup, VictimUnit::Superblock] {
+            for (blocks, depth, kib) in [((2, 2), 32, 4), ((1, 0), 8, 4), ((2, 2), 6, 32)] {
+                ahead(mode, unit, blocks, depth, kib);
+            }
         }
     }
 }
