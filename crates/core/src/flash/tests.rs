@@ -9,6 +9,7 @@ use crate::units::{Bandwidth, Bytes, Channel, Die, Duration, Instant, Lane, Ppn}
 mod order;
 mod passes;
 mod retry;
+mod whole;
 
 const NS: Duration = Duration::from_ns(1);
 

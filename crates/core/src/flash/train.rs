@@ -97,12 +97,8 @@ impl Flash {
         let train = &mut self.trains[die.index()];
         (train.count, train.first_end) =
             (train.count - over, train.first_end + each * u64::from(over));
-        let Train { count, first_end } = *train;
-        self.trains_under_way -= u32::from(count == 1);
-        let loaded = first_end - self.timing.program(&self.layout, next.1);
-        let d = &mut self.dies[die.index()];
-        d.operation.what = What::Copy { from: next.0, to: next.1 };
-        self.channels[d.channel.index()].is_free_again(loaded);
+        self.trains_under_way -= u32::from(train.count == 1);
+        self.dies[die.index()].operation.what = What::Copy { from: next.0, to: next.1 };
     }
 
     /// No copy follows the one that the die works on, of which the ones before were told.

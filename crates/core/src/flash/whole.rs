@@ -141,6 +141,11 @@ impl Flash {
         matches!(self.dies[die.index()].phase, Phase::Copying | Phase::CopyReading)
     }
 
+    /// True when a fused copy is under way on the die, or is one event on its channel.
+    pub fn is_copied_beside(&self, die: Die) -> bool {
+        self.is_copying_whole(die) || self.is_copied_whole_on(self.layout.channel_of(die))
+    }
+
     /// True when the channel is kept for a copy of one event, which has not yet ended.
     pub(super) fn is_copied_whole_on(&self, channel: Channel) -> bool {
         !self.copies_in_two && self.layout.dies_on(channel).any(|die| self.is_copying_whole(die))

@@ -81,7 +81,6 @@ impl Drive {
             }
             Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
                 let block = self.flash.layout.block_of(operation.ppn);
-                self.split_copies_beside(now, die);
                 What::Erase { block }
             }
             Owner::Journal | Owner::Checkpoint { .. } => {

@@ -132,16 +132,6 @@ impl Drive {
         self.flash.layout.each_die().for_each(|die| self.split_copy(now, die));
     }
 
-    /// An erase, of a victim that was copied before, is about to send its command on the channel of
-    /// `die`: that is no longer the copy's alone.
-    #[inline]
-    pub(in crate::drive) fn split_copies_beside(&mut self, now: Instant, die: Die) {
-        if self.collector.way.is_whole && self.collector.planes.is_none() {
-            let layout = &self.flash.layout;
-            layout.dies_on(layout.channel_of(die)).for_each(|die| self.split_copy(now, die));
-        }
-    }
-
     /// Splits the fused copy that the die works on, if it is one, into its read or its program.
     pub(in crate::drive) fn split_copy(&mut self, now: Instant, die: Die) {
         let op = self.flash.token_of(die);
@@ -187,9 +177,7 @@ impl Drive {
         die: Die,
         lane: Lane,
     ) -> bool {
-        if self.queues[die.index()].gc.front().is_some() || !self.flash.is_idle(die) {
-            return false;
-        }
+        debug_assert!(self.queues[die.index()].gc.front().is_none(), "a lane has one chain");
         let Some(pages) = self.ftl.next_copy(lane) else { return false };
         let sectors =
             if self.collector.copies_inside() { 0 } else { self.flash.layout.unit_sectors };

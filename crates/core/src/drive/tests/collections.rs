@@ -412,6 +412,36 @@ fn a_domain_that_drains_is_foreseen_with_the_copy_that_it_has_not_begun() {
     assert_eq!(now + drive.gc_release(now, page), first_at + read + copy);
 }
 
+/// Chip 0 gives the channel back, and a program starts on the chip that collects next.
+#[test]
+fn a_domain_that_drains_waits_for_the_program_of_its_victim_s_chip() {
+    let (valid, lanes) = (7, LANES as u32);
+    let foreground = GcSpec { when: GcWhen::Foreground, ..gc(GcMode::Base) };
+    let mut bench = Bench::new(ttflash(BLOCKS), write_through(), foreground, |map| {
+        let again = || (valid..PAGES).chain(PAGES..PAGES + valid);
+        for page in (0..PAGES).chain(again()) {
+            [0, OTHER_CHIP as u32]
+                .iter()
+                .for_each(|chip| write_before_the_run(map, page * lanes + chip));
+        }
+        write_before_the_run(map, 2 * OTHER_CHIP as u32);
+    });
+    let times = bench.times();
+    let copy = copy_of_a_page(times, false) * u64::from(valid);
+    [0, OTHER_CHIP].iter().for_each(|chip| _ = bench.write(start(), 600 * LANES + chip));
+    let released = start() + times.page_program() + copy;
+    // It waits for the channel.
+    bench.write(released - Duration::from_us(1), 601 * LANES + OTHER_CHIP);
+    let now = released + Duration::from_us(1);
+    bench.advance_to(now);
+    let drained = released + times.erase_command + times.page_program();
+    let page = bench.drive.ftl().mapping().physical(Lpn(2 * OTHER_CHIP as u32));
+    assert_eq!(now + bench.drive.gc_release(now, page), drained + copy);
+    let read = bench.read(now, 2 * OTHER_CHIP);
+    let served = drained + copy + times.erase_command + times.page_read();
+    assert_eq!(bench.end_of(read), served);
+}
+
 #[test]
 fn a_read_says_whether_it_waited_for_a_collection() {
     for (mode, channel, other) in [

@@ -13,8 +13,15 @@ use crate::sim::Rng;
 
 /// A full drive of sixteen dies on eight channels, with parity or without.
 fn full(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) -> Drive {
+    full_of(1, gc, rain, spec)
+}
+
+/// The drive with so many map units in a row.
+fn full_of(units: u64, gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) -> Drive {
     let mut device = ttflash(24);
-    (device.geometry.channels, device.geometry.ways, device.geometry.pages) = (8, 2, 16);
+    (device.geometry.channels, device.geometry.ways) = (8, 2);
+    device.geometry.pages = 16 / units as u32;
+    device.geometry.page = Bytes::new(device.geometry.map_unit.get() * units);
     let allocation = if rain.is_some() { Allocation::Static } else { Allocation::Dynamic };
     let ftl = FtlSpec { allocation, ..FtlSpec::default() };
     let width = rain.map_or(0, |rain| rain.width);
@@ -68,19 +75,18 @@ fn advance(drive: &mut Drive, limit: Instant) -> Vec<String> {
 
 /// Plays the same on a drive that takes shortcuts and on one that does not.
 fn compare(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec, seed: u64) {
-    compare_with(gc, rain, spec, seed, |long| long.long_way = true);
+    compare_with(full(gc, rain, spec), gc, rain, seed, |long| long.long_way = true);
 }
 
 /// Plays the same on a drive, and on one that was made `other`.
 fn compare_with(
+    mut short: Drive,
     gc: &GcSpec,
     rain: Option<&RainSpec>,
-    spec: DriveSpec,
     seed: u64,
     other: fn(&mut Drive),
 ) {
     let (mut rng, mut now) = (Rng::stream(seed, "shortcuts"), Instant::START);
-    let mut short = full(gc, rain, spec);
     let mut long = short.clone();
     other(&mut long);
     for id in 0..4_000 {
@@ -115,7 +121,7 @@ fn a_line_in_the_order_of_asking_is_a_next_free_time() {
         let copyback = mode == GcMode::PlaneBlocking;
         let gc = GcSpec { mode, copyback, cut_transfers: false, soft, hard, ..GcSpec::default() };
         for rain in [None, Some(&RainSpec { width: 8, ..RainSpec::default() })] {
-            compare_with(&gc, rain, write_through(), 3, lines);
+            compare_with(full(&gc, rain, write_through()), &gc, rain, 3, lines);
         }
     }
 }
@@ -147,6 +153,20 @@ fn what_takes_a_shortcut_does_what_it_would_do_otherwise() {
                 compare(&gc, rain, spec, 7);
             }
         }
+    }
+}
+
+/// Rows of several pages are copied from read to read and from row to row, with pages left over.
+#[test]
+fn a_chain_that_copies_rows_goes_on_as_it_would_through_the_lists() {
+    for (mode, seed) in GcMode::ALL.into_iter().flat_map(|mode| (0..3).map(move |at| (mode, at))) {
+        let scheduler = [Scheduler::ReadFirst, Scheduler::OutOfOrder][seed as usize % 2];
+        let copyback = mode == GcMode::PlaneBlocking;
+        let (soft, hard) = (0.15.into(), [0.08, 0.12][seed as usize % 2].into());
+        let gc = GcSpec { mode, copyback, soft, hard, ..GcSpec::default() };
+        let spec = DriveSpec { buffer: Bytes::kib(512), scheduler, ..DriveSpec::default() };
+        let drive = full_of(2 + seed, &gc, None, spec);
+        compare_with(drive, &gc, None, seed, |long| long.long_way = true);
     }
 }
 
