@@ -2,6 +2,7 @@
 //! This is where each owner of an operation is told.
 
 use super::dies::queues::{FlashOp, Owner};
+use super::gc::mode::Admission;
 use super::{Drive, Status};
 use crate::flash::Fired;
 use crate::sim::NIL;
@@ -226,9 +227,7 @@ impl Drive {
         self.poll_gc(now, die);
         self.scrub_looks(now);
         self.checkpoint_looks(now);
-        if self.decoding.is_some()
-            && let Some(block) = self.flash.take_worn()
-        {
+        if let Some(block) = self.flash.take_worn() {
             self.refresh(now, block);
         }
     }
@@ -236,7 +235,7 @@ impl Drive {
     /// A die is free whose operation has ended before, or ends later.
     #[inline]
     pub(in crate::drive) fn array_is_free(&mut self, now: Instant, die: Die) {
-        if self.collector.planes.is_some() {
+        if self.collector.lease.admission == Admission::PlaneInTurn {
             self.copy_if_drained(now, die);
         } else if self.decoding.is_some() {
             self.poll_gc(now, die);

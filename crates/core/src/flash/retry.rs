@@ -407,6 +407,7 @@ impl Flash {
     }
 
     /// A block whose reads take too many retries, if there was one since this was asked last.
+    #[inline]
     pub fn take_worn(&mut self) -> Option<Block> {
         self.retries.as_mut()?.take_worn()
     }

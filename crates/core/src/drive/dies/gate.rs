@@ -202,7 +202,7 @@ impl Drive {
         let FlashOp { owner, sectors, .. } = self.ops[op];
         let is_read = matches!(owner, Owner::ChainRead { .. });
         let is_alone = self.pool_of_step(op).is_some_and(|pool| self.ftl.lanes_of(pool).len() == 1);
-        let holds = self.collector.takes_the_die() && self.collector.planes.is_none() && is_alone;
+        let holds = self.collector.lease.holds_channels() && is_alone;
         if !is_read || sectors == 0 || holds {
             return Duration::ZERO;
         }

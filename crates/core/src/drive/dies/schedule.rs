@@ -176,7 +176,7 @@ impl Drive {
             if let Some(op) = self.pick(now, die) {
                 self.issue(now, die, op);
             }
-        } else if self.suspension.is_some() {
+        } else {
             self.give_way(now, die);
         }
     }

@@ -146,12 +146,11 @@ impl Drive {
     /// on.
     #[inline(never)]
     pub(in crate::drive) fn give_way(&mut self, now: Instant, die: Die) {
+        let Some(suspension) = &self.suspension else { return };
         let Some((kind, progress, issued)) = self.flash.suspendable_at(now, die) else { return };
-        let Some(suspension) =
-            self.suspension.as_ref().filter(|suspension| suspension.gives_way(kind))
-        else {
+        if !suspension.gives_way(kind) {
             return;
-        };
+        }
         let (choice, here) = (suspension.choose(now, kind, issued), self.next_sequence);
         let last_served = if choice == Choice::Defer { here } else { u64::MAX };
         let served = match progress {

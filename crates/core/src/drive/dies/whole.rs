@@ -43,7 +43,7 @@ impl Drive {
             && !is_parted
             && self.flash.may_copy_whole()
             && self.ftl.may_copy_whole();
-        if is_whole && self.collector.planes.is_some() {
+        if is_whole && !self.collector.lease.holds_channels() {
             self.flash.set_copyback_on_shared_channel();
         }
         // Reconstruction looks at the copies of many dies at once.

@@ -37,7 +37,7 @@ impl Drive {
     /// begins nothing now.
     #[inline]
     fn is_known_to_want(&self, pool: Pool) -> bool {
-        if self.collector.planes.is_some() {
+        if self.collector.lease.admission == Admission::PlaneInTurn {
             return self.takes_shortcuts() && self.is_plane_known_to_want(pool);
         }
         let (waiting, hurrying) = self.collector.listed[pool.index()];
@@ -49,23 +49,29 @@ impl Drive {
 
     /// A pool whose collection was paused wants to go on.
     pub(in crate::drive) fn requeue(&mut self, now: Instant, pool: Pool) {
-        if self.collector.planes.is_some() {
-            return self.list_plane(now, pool);
+        match self.collector.lease.admission {
+            Admission::PlaneInTurn => self.list_plane(now, pool),
+            _ => self.list_in_domain(now, pool),
         }
+    }
+
+    fn list_in_domain(&mut self, now: Instant, pool: Pool) {
         self.collector.list(pool, self.ftl.is_urgent(pool));
         self.poll_open_domain(now, self.collector.domain_of_pool[pool.index()] as usize);
     }
 
     /// True when a collection of the pool copies and keeps more than the dies it works on.
     pub(in crate::drive) fn gives_back(&self, pool: Pool) -> bool {
+        if self.collector.lease.admission == Admission::PlaneInTurn {
+            return self.is_copying_plane(pool);
+        }
         let domain = self.collector.domain_of_pool[pool.index()] as usize;
-        let holds = self.collector.domains[domain].phase == (Phase::Holding { pool });
-        holds || (self.collector.planes.is_some() && self.is_copying_plane(pool))
+        self.collector.domains[domain].phase == (Phase::Holding { pool })
     }
 
     /// A collection is paused: what it kept is the host's again, and others'.
     pub(in crate::drive) fn stops_holding(&mut self, now: Instant, pool: Pool) {
-        if self.collector.planes.is_some() {
+        if self.collector.lease.admission == Admission::PlaneInTurn {
             return self.plane_copied(now, pool);
         }
         let domain = self.collector.domain_of_pool[pool.index()] as usize;
@@ -104,11 +110,8 @@ impl Drive {
             Admission::AtOnce => {
                 self.start_collection(now, pool);
             }
-            Admission::InTurn if self.collector.planes.is_some() => self.list_plane(now, pool),
-            Admission::InTurn => {
-                self.collector.list(pool, self.ftl.is_urgent(pool));
-                self.poll_open_domain(now, self.collector.domain_of_pool[pool.index()] as usize);
-            }
+            Admission::PlaneInTurn => self.list_plane(now, pool),
+            Admission::InTurn => self.list_in_domain(now, pool),
         }
     }
 
@@ -131,7 +134,7 @@ impl Drive {
 
     #[inline(never)]
     fn poll_turns(&mut self, now: Instant, die: Die) {
-        if self.collector.planes.is_some() {
+        if self.collector.lease.admission == Admission::PlaneInTurn {
             return self.poll_planes(now, die);
         }
         let domain = self.collector.domain_of_die[die.index()] as usize;
@@ -281,9 +284,7 @@ impl Drive {
             }
             _ => {}
         }
-        if self.collector.planes.is_some() {
-            self.plane_copied(now, pool);
-        }
+        self.plane_copied(now, pool);
         self.owe_gathered(now, pool);
         if self.holds.is_some() {
             // The next victim need not wait for an erase that is held back.

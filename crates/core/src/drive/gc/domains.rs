@@ -94,7 +94,7 @@ impl Collector {
                 .map(|pool| domain(layout.die_of(ftl.lanes_of(pool).first())))
                 .collect(),
             listed: vec![(false, false); ftl.pools() as usize],
-            has_turns: lease.admission == Admission::InTurn,
+            has_turns: lease.has_turns(),
             closed: vec![false; layout.dies as usize],
             planes: (lease.scope == Scope::Die).then(|| Box::new(Planes::new(gc, flash, ftl))),
             copying_since: vec![Instant::START; ftl.pools() as usize],

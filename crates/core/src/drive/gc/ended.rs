@@ -138,9 +138,7 @@ impl Drive {
         for lane in self.ftl.lanes_of(pool) {
             self.dispatch(now, self.flash.layout.die_of(lane));
         }
-        if self.collector.planes.is_some() {
-            self.plane_erased(now, pool);
-        }
+        self.plane_erased(now, pool);
         self.space_used(now, pool);
         // Dynamic allocation may have found no lane with room until now.
         self.take_writes(now);

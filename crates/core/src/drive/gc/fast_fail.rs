@@ -74,19 +74,19 @@ impl Predictable {
 impl Drive {
     /// A read may be failed fast, and begins; true when it was.
     pub(in crate::drive) fn fails_fast(&mut self, now: Instant, request: u32) -> bool {
-        if self.predictable.is_none() {
-            let listed = vec![false; self.flash.layout.dies as usize];
-            self.flash.report_waits();
-            self.predictable = Some(Box::new(Predictable {
+        let Self { predictable, flash, direct, watches, .. } = self;
+        predictable.get_or_insert_with(|| {
+            flash.report_waits();
+            direct.close();
+            *watches = true;
+            Box::new(Predictable {
                 dies: Vec::new(),
-                listed,
+                listed: vec![false; flash.layout.dies as usize],
                 failed: 0,
                 found: Vec::new(),
                 replay: RefCell::default(),
-            }));
-            self.watches = true;
-            self.direct.close();
-        }
+            })
+        });
         self.counters.predictable.reads += 1;
         let pages =
             (0..self.units(request)).filter_map(|number| self.page_of_unit(request, number));

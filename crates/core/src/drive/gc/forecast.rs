@@ -78,13 +78,19 @@ impl Drive {
         !self.suspension.as_ref().is_some_and(|suspension| suspension.gives_way(Suspendable::Erase))
     }
 
+    /// True when a read has to wait for erases that have not begun, too: none is held back for it.
+    pub(in crate::drive) fn waiting_erases_keep(&self) -> bool {
+        self.erases_keep() && self.holds.is_none()
+    }
+
     /// The rest of the pool's erases, `under_way` being what is left of one.
     fn erases_left(&self, pool: Pool, under_way: Option<Duration>) -> Duration {
         if !self.erases_keep() {
             return Duration::ZERO;
         }
         let begun = u32::from(under_way.is_some());
-        let waiting = if self.holds.is_some() { 0 } else { self.ftl.erases_left(pool) - begun };
+        let waiting =
+            if self.waiting_erases_keep() { self.ftl.erases_left(pool) - begun } else { 0 };
         self.flash.timing().erase() * u64::from(waiting) + under_way.unwrap_or_default()
     }
 

@@ -360,12 +360,12 @@ impl Drive {
     /// The lane's chain spent its time up to now on `cause`.
     #[inline]
     pub(super) fn book_merge(&mut self, now: Instant, lane: Lane, cause: Cause) {
-        if self.attribution.is_some() {
-            let chain = self.chain(lane);
+        self.if_booked(|drive| {
+            let chain = drive.chain(lane);
             let spent = now.since(chain.booked);
             chain.split.add(cause, spent);
             chain.booked = now;
-        }
+        });
     }
 
     fn timeline_merged(&mut self, now: Instant, lane: Lane, reclaiming: Reclaiming) {

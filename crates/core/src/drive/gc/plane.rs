@@ -16,6 +16,7 @@
 //! their wait ([`Planes::note_change`]): operations end far more often.
 
 use crate::drive::Drive;
+use crate::drive::gc::mode::Admission;
 use crate::drive::gc::rotate::Rotation;
 use crate::flash::{Flash, Layout};
 use crate::ftl::{GcSpec, PageMap};
@@ -343,6 +344,9 @@ impl Drive {
     /// Everything of a plane is copied, or nothing was worth it: the die is the host's again,
     /// unless the erase has it.
     pub(in crate::drive) fn plane_copied(&mut self, now: Instant, pool: Pool) {
+        if self.collector.lease.admission != Admission::PlaneInTurn {
+            return;
+        }
         let (channel, die) = (self.channel_of_pool(pool), self.die_of_pool(pool));
         let Some(planes) = &mut self.collector.planes else { return };
         planes.channels[channel.index()].copying -= 1;
@@ -359,8 +363,8 @@ impl Drive {
 
     /// A plane's victim is erased: another one of its group may have its turn.
     pub(in crate::drive) fn plane_erased(&mut self, now: Instant, pool: Pool) {
-        let is_over = !self.ftl.is_collecting(pool);
         let Some(planes) = &mut self.collector.planes else { return };
+        let is_over = !self.ftl.is_collecting(pool);
         if planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over)) {
             self.group_looks(now, pool);
         }

@@ -146,7 +146,7 @@ impl Drive {
         erases: usize,
         forced: bool,
     ) -> Instant {
-        if !self.erases_keep() || self.holds.is_some() {
+        if !self.waiting_erases_keep() {
             return from;
         }
         let windows = self.schedule().filter(|_| !forced);

@@ -189,10 +189,14 @@ impl Drive {
 
     /// An operation is over that these waited for, perhaps behind garbage collection.
     fn map_op_over(&mut self, now: Instant, op: u32, known: Misses) {
-        let gc_blocked = self.ops[op].gc_blocked;
-        if !gc_blocked && self.attribution.is_none() {
-            return;
+        if self.ops[op].gc_blocked {
+            return self.map_op_waited(now, op, known);
         }
+        self.if_booked(|drive| drive.map_op_waited(now, op, known));
+    }
+
+    fn map_op_waited(&mut self, now: Instant, op: u32, known: Misses) {
+        let gc_blocked = self.ops[op].gc_blocked;
         let Some(dftl) = self.dftl.take() else { return };
         for waiter in known.iter(&dftl.misses).flat_map(|miss| dftl.waiters_of(miss)) {
             self.book_map_op(now, op, waiter);

@@ -29,12 +29,18 @@ impl Drive {
         self.attribution.as_ref().and_then(|attribution| attribution.last())
     }
 
+    /// Keeps books, where commands are attributed.
+    #[inline(always)]
+    pub(in crate::drive) fn if_booked(&mut self, keeps: impl FnOnce(&mut Self)) {
+        if self.attribution.is_some() {
+            keeps(self);
+        }
+    }
+
     /// An operation comes to its die.
     #[inline]
     pub(in crate::drive) fn book_arrival(&mut self, now: Instant, op: u32, die: Die) {
-        if self.attribution.is_some() {
-            self.book_arrival_on_demand(now, op, die);
-        }
+        self.if_booked(|drive| drive.book_arrival_on_demand(now, op, die));
     }
 
     #[inline(never)]
@@ -61,9 +67,7 @@ impl Drive {
     /// The die begins an operation.
     #[inline]
     pub(in crate::drive) fn book_issue(&mut self, now: Instant, op: u32, die: Die) {
-        if self.attribution.is_some() {
-            self.book_issue_on_demand(now, op, die);
-        }
+        self.if_booked(|drive| drive.book_issue_on_demand(now, op, die));
     }
 
     #[inline(never)]
@@ -84,9 +88,7 @@ impl Drive {
     /// An operation has ended; its owner is about to be told.
     #[inline]
     pub(in crate::drive) fn book_end(&mut self, now: Instant, op: u32, die: Die) {
-        if self.attribution.is_some() {
-            self.book_end_on_demand(now, op, die);
-        }
+        self.if_booked(|drive| drive.book_end_on_demand(now, op, die));
     }
 
     #[inline(never)]
@@ -143,9 +145,7 @@ impl Drive {
     /// A write is in the buffer, and completes from there.
     #[inline]
     pub(in crate::drive) fn book_taken(&mut self, now: Instant, request: u32) {
-        if self.attribution.is_some() {
-            self.book_taken_on_demand(now, request);
-        }
+        self.if_booked(|drive| drive.book_taken_on_demand(now, request));
     }
 
     #[inline(never)]
@@ -283,9 +283,7 @@ impl Drive {
         request: u32,
         leaves: Instant,
     ) {
-        if self.attribution.is_some() {
-            self.split_completion(now, request, leaves);
-        }
+        self.if_booked(|drive| drive.split_completion(now, request, leaves));
     }
 
     #[inline(never)]

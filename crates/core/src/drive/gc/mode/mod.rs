@@ -60,6 +60,9 @@ pub(in crate::drive) enum Admission {
     /// In turn: one run at a time in each place that `scope` names (for `Nothing`: on each
     /// channel).
     InTurn,
+    /// Likewise, one run at a time on a die, and so many on a channel as settings say
+    /// ([`super::plane`]).
+    PlaneInTurn,
 }
 
 impl Lease {
@@ -78,6 +81,11 @@ impl Lease {
     /// True when runs begin in turn and close nothing to the host.
     pub fn yields_in_turn(self) -> bool {
         self.scope == Scope::Nothing && self.admission == Admission::InTurn
+    }
+
+    /// True when pools wait for their turn.
+    pub fn has_turns(self) -> bool {
+        matches!(self.admission, Admission::InTurn | Admission::PlaneInTurn)
     }
 
     /// True when a run drains channels, then holds them until its victim is copied.

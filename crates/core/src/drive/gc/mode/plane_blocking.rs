@@ -4,4 +4,4 @@
 use super::{Admission, Lease, Rank, Scope};
 
 pub(super) const LEASE: Lease =
-    Lease { scope: Scope::Die, rank: Rank::First, admission: Admission::InTurn };
+    Lease { scope: Scope::Die, rank: Rank::First, admission: Admission::PlaneInTurn };
