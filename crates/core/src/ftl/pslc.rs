@@ -165,9 +165,10 @@ impl PageMap {
         self
     }
 
-    /// The most valid map units of a block of the cache with which a fold takes less programming than it
-    /// saves. To fill the block with S pages and to fold V of them takes S fast programs and V slow
-    /// ones; to write the S past the cache takes S slow ones.
+    /// The most valid map units that a block of the cache may hold for a fold to be worth it.
+    ///
+    /// To fill the block with S pages and to fold V of them takes S fast programs and V slow ones;
+    /// to write the S past the cache takes S slow ones.
     fn worth_folding(&self, device: &Device, slc: &SlcTiming) -> u32 {
         let slow = Timing::new(device, &self.layout).means().1.as_ns();
         let fast = (slc.program * u64::from(device.feature.program_pages)).as_ns();

@@ -50,7 +50,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         let message = "it needs ftl.pslc.static_blocks above 0: a cache that lives on spare space \
                        may get no further block";
         require(statics > 0, key, value, message)?;
-        let message = "it needs gc.unit = \"block\": a lane that is ahead of the others of its group \
+        let message = "it needs gc.unit = \"block\": a lane that is ahead of others of its group \
                        would wait for them, and not for a fold";
         require(gc.unit == VictimUnit::Block, key, value, message)?;
         let message = "it needs ftl.pslc.fold = \"pressure\": while writes wait no drive is idle";

@@ -74,8 +74,9 @@ impl Drive {
         let due = fold.last + fold.idle;
         if now < due || !self.requests.is_empty() {
             let at = if now < due { due } else { now + fold.idle };
+            let others = self.later.next_at().min(self.ports.next_at()).min(self.wakes_at);
             // The next command sees to it where nothing happens before.
-            if now < due || self.next_event_at() < Instant::NEVER {
+            if now < due || self.flash.next_at().min(others) < Instant::NEVER {
                 self.fold.iter_mut().for_each(|fold| fold.waits = true);
                 self.later.put(at, Task::Fold);
             }
