@@ -26,6 +26,7 @@ class DeviceKeys(TypedDict, total=False):
     geometry: Geometry | GeometryKeys
     feature: Features | FeaturesKeys
     timing: ArrayTiming | ArrayTimingKeys
+    slc: SlcTiming | SlcTimingKeys | None
     channel: ChannelTiming | ChannelTimingKeys
     op: float | str
     source: Mapping[str, Any]
@@ -35,7 +36,7 @@ class Device(Section):
     A flash device as data. Every number has an entry in `source` (its dotted key, or a
     prefix of it).
     """
-    def __init__(self, *, name: str = ..., summary: str = ..., geometry: Geometry | GeometryKeys = ..., feature: Features | FeaturesKeys = ..., timing: ArrayTiming | ArrayTimingKeys = ..., channel: ChannelTiming | ChannelTimingKeys = ..., op: float | str = ..., source: Mapping[str, Any] = ...) -> None: ...
+    def __init__(self, *, name: str = ..., summary: str = ..., geometry: Geometry | GeometryKeys = ..., feature: Features | FeaturesKeys = ..., timing: ArrayTiming | ArrayTimingKeys = ..., slc: SlcTiming | SlcTimingKeys | None = ..., channel: ChannelTiming | ChannelTimingKeys = ..., op: float | str = ..., source: Mapping[str, Any] = ...) -> None: ...
     name: str
     """The name of the table."""
     summary: str
@@ -55,6 +56,11 @@ class Device(Section):
         """How long the array operations take."""
     @timing.setter
     def timing(self, value: ArrayTiming | ArrayTimingKeys) -> None: ...
+    @property
+    def slc(self) -> SlcTiming:
+        """Blocks used with one bit a cell (pseudo-SLC), where they can be."""
+    @slc.setter
+    def slc(self, value: SlcTiming | SlcTimingKeys | None) -> None: ...
     @property
     def channel(self) -> ChannelTiming:
         """The bus between the controller and the dies."""
@@ -159,6 +165,21 @@ class ArrayTiming(Section):
     erase_steps: int
     """Steps in an erase: tBERS is `erase_step` x `erase_steps`."""
 
+class SlcTimingKeys(TypedDict, total=False):
+    bits: int
+    read: Time
+    program: Time
+
+class SlcTiming(Section):
+    """The use of a block with one bit a cell."""
+    def __init__(self, *, bits: int = ..., read: Time = ..., program: Time = ...) -> None: ...
+    bits: int
+    """Bits of a cell otherwise: in this mode a block holds one page in so many."""
+    read: Time
+    """tR."""
+    program: Time
+    """tPROG of a word line, over the planes that one program covers."""
+
 class ChannelTimingKeys(TypedDict, total=False):
     rate: Rate
     command: Time
@@ -184,15 +205,16 @@ class FtlKeys(TypedDict, total=False):
     frontiers: Literal["separate", "shared"]
     static_wear_gap: int
     map: Map | MapKeys
-    placement: Literal["none", "dac", "sepbit", "2r", "2r-second-chance", "stream"]
+    placement: Literal["none", "dac", "sepbit", "2r", "2r-second-chance", "stream", "pslc"]
     dac_regions: int
     dac_age: float
     streams: int
     stream_copies: Literal["own", "shared"]
+    pslc: Pslc | PslcKeys
 
 class Ftl(Section):
     """How logical pages are placed."""
-    def __init__(self, *, kind: Literal["page", "log-block"] = ..., log: Log | LogKeys = ..., allocation: Literal["static", "dynamic", "round-robin"] = ..., order: Sequence[Literal["channel", "way", "die", "plane"]] = ..., stripe: Literal["map-unit", "program-unit"] = ..., free_block: Literal["least-worn", "fifo"] = ..., frontiers: Literal["separate", "shared"] = ..., static_wear_gap: int = ..., map: Map | MapKeys = ..., placement: Literal["none", "dac", "sepbit", "2r", "2r-second-chance", "stream"] = ..., dac_regions: int = ..., dac_age: float = ..., streams: int = ..., stream_copies: Literal["own", "shared"] = ...) -> None: ...
+    def __init__(self, *, kind: Literal["page", "log-block"] = ..., log: Log | LogKeys = ..., allocation: Literal["static", "dynamic", "round-robin"] = ..., order: Sequence[Literal["channel", "way", "die", "plane"]] = ..., stripe: Literal["map-unit", "program-unit"] = ..., free_block: Literal["least-worn", "fifo"] = ..., frontiers: Literal["separate", "shared"] = ..., static_wear_gap: int = ..., map: Map | MapKeys = ..., placement: Literal["none", "dac", "sepbit", "2r", "2r-second-chance", "stream", "pslc"] = ..., dac_regions: int = ..., dac_age: float = ..., streams: int = ..., stream_copies: Literal["own", "shared"] = ..., pslc: Pslc | PslcKeys = ...) -> None: ...
     kind: Literal["page", "log-block"]
     """The family: what is mapped, and so how space is reclaimed."""
     @property
@@ -223,7 +245,7 @@ class Ftl(Section):
         """How much of the map DRAM holds."""
     @map.setter
     def map(self, value: Map | MapKeys) -> None: ...
-    placement: Literal["none", "dac", "sepbit", "2r", "2r-second-chance", "stream"]
+    placement: Literal["none", "dac", "sepbit", "2r", "2r-second-chance", "stream", "pslc"]
     """Which data share a block: each class of pages has open blocks of its own."""
     dac_regions: int
     """`dac`: regions, from cold to hot."""
@@ -236,6 +258,11 @@ class Ftl(Section):
     """`stream`: how many streams (placement handles) the drive keeps apart."""
     stream_copies: Literal["own", "shared"]
     """`stream`: whether copies of garbage collection keep to their stream."""
+    @property
+    def pslc(self) -> Pslc:
+        """`pslc`: the cache of blocks with one bit a cell."""
+    @pslc.setter
+    def pslc(self, value: Pslc | PslcKeys) -> None: ...
 
 class LogKeys(TypedDict, total=False):
     policy: Literal["bast", "fast", "faster", "page-mapping", "superblock", "last"]
@@ -409,6 +436,30 @@ class Map(Section):
     Entries that garbage collection changes are only changed in the cache, where they are
     cached.
     """
+
+class PslcKeys(TypedDict, total=False):
+    static_blocks: int
+    dynamic_blocks: int
+    full: Literal["direct", "wait"]
+    fold: Literal["idle", "worth", "pressure"]
+    idle: Time
+    copyback: bool
+
+class Pslc(Section):
+    """The cache of blocks with one bit a cell."""
+    def __init__(self, *, static_blocks: int = ..., dynamic_blocks: int = ..., full: Literal["direct", "wait"] = ..., fold: Literal["idle", "worth", "pressure"] = ..., idle: Time = ..., copyback: bool = ...) -> None: ...
+    static_blocks: int
+    """Blocks of each lane that are always the cache's."""
+    dynamic_blocks: int
+    """Blocks of each lane that it is lent at most, while free space lies above `gc.soft`."""
+    full: Literal["direct", "wait"]
+    """The way of the host's data that finds the cache full."""
+    fold: Literal["idle", "worth", "pressure"]
+    """When blocks of the cache are folded."""
+    idle: Time
+    """A drive without a command for so long is idle."""
+    copyback: bool
+    """Folds stay inside the plane: read and program without crossing the channel."""
 
 class GcKeys(TypedDict, total=False):
     mode: Literal["nogc", "base", "controller", "preemptive", "channel-preemptive", "plane-blocking"]
@@ -839,15 +890,17 @@ class FirmwareKeys(TypedDict, total=False):
     look_up: Time
     dram: Rate
     throttle: Rate
+    cooling: Rate
+    heat: Size
     arbitration: Literal["first-come", "round-robin"]
     weights: Sequence[int]
 
 class Firmware(Section):
     """
-    The controller as a shared resource: firmware cores, DRAM, throttled writes, and which
-    queue is served next. By default nothing of it takes time.
+    The controller as a shared resource: firmware cores, DRAM, throttled writes, heat, and
+    which queue is served next. By default nothing of it takes time.
     """
-    def __init__(self, *, cores: int = ..., command: Time = ..., look_up: Time = ..., dram: Rate = ..., throttle: Rate = ..., arbitration: Literal["first-come", "round-robin"] = ..., weights: Sequence[int] = ...) -> None: ...
+    def __init__(self, *, cores: int = ..., command: Time = ..., look_up: Time = ..., dram: Rate = ..., throttle: Rate = ..., cooling: Rate = ..., heat: Size = ..., arbitration: Literal["first-come", "round-robin"] = ..., weights: Sequence[int] = ...) -> None: ...
     cores: int
     """Cores, each of which works on one command at a time; 0 is no limit."""
     command: Time
@@ -864,6 +917,13 @@ class Firmware(Section):
     Data rate at which writes of the host are admitted while the drive lives on what garbage
     collection gives it.
     """
+    cooling: Rate
+    """
+    Data rate, of reads and writes together, whose heat the drive gives off; beyond it the
+    drive warms up.
+    """
+    heat: Size
+    """Bytes beyond `cooling` that a cold drive absorbs before its host is held to that rate."""
     arbitration: Literal["first-come", "round-robin"]
     """Which waiting command is fetched next."""
     weights: Sequence[int]
