@@ -215,7 +215,7 @@ impl Drive {
     /// Queues the erase of a victim's block.
     pub(in crate::drive) fn enqueue_erase(&mut self, now: Instant, block: Block) {
         let (lane, page) = (self.flash.layout.lane_of(block), self.flash.layout.first_page(block));
-        debug_assert!(!self.flash.is_copied_beside(self.flash.layout.die_of(lane)));
+        assert!(!self.flash.is_copied_beside(self.flash.layout.die_of(lane)));
         let op =
             self.ops.insert(FlashOp::new(Owner::ChainErase { lane }, Class::Gc, lane, page, 0, 0));
         self.enqueue(now, op);

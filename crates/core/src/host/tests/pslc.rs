@@ -2,6 +2,7 @@
 //! the times are those of the cache, and its settings move what they should.
 
 use super::predictable::{Game, requests};
+use super::retry::play;
 use super::{Setup, drawn, one_of, small};
 use crate::drive::{Drive, Op, PreconditionState, TimelineSpec, WindowSchedule, Windows};
 use crate::flash::SlcTiming;
@@ -45,19 +46,6 @@ fn cached(mut setup: Setup) -> Option<Setup> {
     let marks = one_of(&mut rng, &[(0.15, 0.05), (0.1, 0.0)]);
     (setup.gc.soft, setup.gc.hard) = (marks.0.into(), marks.1.into());
     Some(setup)
-}
-
-fn play(setup: &Setup) -> Driver {
-    let mut driver = setup.driver().with_timeout(Duration::from_s(120));
-    driver.play_to_the_end();
-    let (progress, oracle) = (driver.progress(), driver.oracle().unwrap());
-    assert_eq!(driver.starved(), None, "{}\n{setup:?}", driver.drive().describe());
-    assert_eq!(progress.issued, progress.completed, "{setup:?}");
-    assert_eq!(oracle.mismatches(), 0, "{:?} in {setup:?}", oracle.first_mismatch());
-    driver.drive().ftl().check_laws();
-    driver.drive().check_nobody_reads();
-    driver.drive().check_parity();
-    driver
 }
 
 #[test]

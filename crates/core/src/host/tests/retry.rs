@@ -20,7 +20,7 @@ fn old() -> Setup {
     setup
 }
 
-fn play(setup: &Setup) -> Driver {
+pub(super) fn play(setup: &Setup) -> Driver {
     let mut driver = setup.driver().with_timeout(Duration::from_s(120));
     driver.play_to_the_end();
     let (progress, oracle) = (driver.progress(), driver.oracle().unwrap());
