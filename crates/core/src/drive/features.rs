@@ -26,14 +26,15 @@ impl Drive {
     pub(in crate::drive) fn is_plain(&self) -> bool {
         let page_map = self.scheme == Scheme::Page;
         let waits = self.gate.is_some() || self.predictable.is_some() || self.watches;
-        let observed = self.looks_at_copies() || self.flash.has_content();
-        page_map && !(observed || waits) && self.takes_shortcuts()
+        let observed =
+            self.flash.has_content() || (self.attribution.is_some() && self.ports.is_limited());
+        page_map && !(observed || waits || self.looks_at_copies()) && self.takes_shortcuts()
     }
 
     /// True where a feature looks at the single operations of copies: they take the way through the
     /// lists.
     pub(in crate::drive) fn looks_at_copies(&self) -> bool {
-        let observed = self.attribution.is_some() || self.timeline.is_some() || self.kept.is_some();
+        let observed = self.timeline.is_some() || self.kept.is_some();
         let map = matches!(self.scheme, Scheme::Superblock | Scheme::CachedMap);
         let media = self.faults.is_some() || self.scrub.is_some() || self.decoding.is_some();
         let waits = self.suspension.is_some() || self.holds.is_some() || self.pace.is_some();

@@ -266,20 +266,18 @@ impl Drive {
     /// ([`Drive::advance_before`]).
     #[inline]
     pub fn submit(&mut self, now: Instant, command: Command) {
-        let goes =
-            self.direct.is_possible() && self.ports.is_open() && self.goes_directly(now, &command);
-        if goes {
-            self.ports.count_fetched();
-        } else {
-            self.submit_in_turn(now, command);
+        if self.direct.is_possible() && self.ports.is_open() {
+            self.book_submitted(now, command.id);
+            if self.goes_directly(now, &command) {
+                return self.ports.count_fetched();
+            }
         }
+        self.submit_in_turn(now, command);
     }
 
     #[inline(never)]
     fn submit_in_turn(&mut self, now: Instant, command: Command) {
-        if let Some(attribution) = &mut self.attribution {
-            attribution.submitted(now, command.id);
-        }
+        self.book_submitted(now, command.id);
         if let Some(timeline) = &mut self.timeline {
             timeline.submitted(now, command.id);
         }

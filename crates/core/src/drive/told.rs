@@ -4,7 +4,7 @@
 use super::dies::queues::{FlashOp, Owner};
 use super::gc::mode::Admission;
 use super::{Drive, Status};
-use crate::flash::Fired;
+use crate::flash::{BOOKED, Fired, LEAN};
 use crate::sim::NIL;
 use crate::units::Die;
 use crate::units::Instant;
@@ -13,16 +13,29 @@ impl Drive {
     /// Does the next event of the flash, at `now`.
     #[inline(always)]
     pub(super) fn fire_next(&mut self, now: Instant) {
-        if !self.flash.is_lean() {
-            return self.fire_watched(now);
+        match self.flash.way() {
+            LEAN => self.fire_as::<LEAN>(now),
+            BOOKED => self.fire_booked(now),
+            _ => self.fire_watched(now),
         }
+    }
+
+    /// The next event of a flash at which no features look but these.
+    #[inline(always)]
+    fn fire_as<const WAY: u8>(&mut self, now: Instant) {
         let slot = self.flash.serve(now);
         if self.flash.has_sensed(slot) {
-            return self.flash.send_lean(now, slot);
+            return self.flash.send_as::<WAY>(now, slot);
         }
-        let fired = self.flash.end_lean(now, slot);
+        let fired = self.flash.end_as::<WAY>(now, slot);
         self.tell_fired(now, fired);
         debug_assert!(fired.preload().is_none(), "a feature looks at single operations");
+    }
+
+    /// The next event of a flash of which books are kept.
+    #[inline(never)]
+    fn fire_booked(&mut self, now: Instant) {
+        self.fire_as::<BOOKED>(now);
     }
 
     /// The next event of a flash of which features look at single operations.
@@ -85,7 +98,10 @@ impl Drive {
             Owner::ChainRead { .. } | Owner::ChainProgram { .. } | Owner::ChainCopy { .. } => {
                 let straight = self.collector.way.is_straight && !self.watches;
                 match fired.free() {
-                    Some(die) if straight => self.copy_goes_on(now, op, die),
+                    Some(die) if straight => {
+                        self.book_copy_end(now, op, die);
+                        self.copy_goes_on(now, op, die)
+                    }
                     _ => false,
                 }
             }
@@ -97,7 +113,9 @@ impl Drive {
     #[inline(always)]
     fn row_ends_directly(&mut self, now: Instant, op: u32, first_slot: u32) {
         let die = self.flash.layout.die_of(self.ops[op].lane);
+        self.book_end(now, op, die);
         self.row_done(now, op, first_slot);
+        self.book_told();
         self.ops.release(op);
         self.collector.user_ended(die);
         self.poll_gc(now, die);
@@ -207,6 +225,7 @@ impl Drive {
             return false;
         }
         let die = self.flash.layout.die_of(lane);
+        self.book_end(now, op, die);
         self.collector.user_read_ended(die);
         self.counters.units_read += 1;
         self.end_of_read(now, ppn);
@@ -214,6 +233,7 @@ impl Drive {
         r.gc_blocked |= behind_gc | self.ops[op].gc_blocked;
         r.remaining = 0;
         self.complete(now, request, Status::Success, 0);
+        self.book_told();
         self.requests.release(request);
         self.ops.release(op);
         self.collector.user_ended(die);

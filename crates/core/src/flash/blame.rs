@@ -7,9 +7,8 @@
 
 use super::past::Past;
 use super::{Block, Layout, Operation, What};
-use crate::units::Die;
+use crate::sim::Ring;
 use crate::units::{Cause, Duration, Instant, Split};
-use std::collections::VecDeque;
 
 /// The work that blocks a die, for operations that wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,17 +122,17 @@ impl Waits {
 #[derive(Clone, Debug)]
 pub(super) struct Blame {
     dies: Vec<DieBooks>,
-    channels: Vec<VecDeque<Reservation>>,
+    channels: Vec<Ring<Reservation>>,
     /// The waits of the operation that ended last.
     pub finished: Waits,
     /// Nobody asks for what was before this instant.
-    past_from: Instant,
+    pub past_from: Instant,
     /// By operation: a flush had sent it.
-    sent_by_flush: Vec<bool>,
+    pub sent_by_flush: Vec<bool>,
 }
 
 /// A transfer of garbage collection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Reservation {
     start: Instant,
     end: Instant,
@@ -161,6 +160,7 @@ struct DieBooks {
 }
 
 impl DieBooks {
+    #[inline]
     fn turn(&mut self, now: Instant, keeper: Keeper, past_from: Instant) {
         self.totals[self.keeper as usize] += now.since(self.since).as_ns();
         (self.keeper, self.since) = (keeper, now);
@@ -192,7 +192,7 @@ impl Blame {
             preloaded: Waits::default(),
             waiting_since: Instant::START,
         };
-        let channels = (0..channels).map(|_| VecDeque::with_capacity(16)).collect();
+        let channels = (0..channels).map(|_| Ring::default()).collect();
         let past_from = Instant::NEVER;
         Self {
             dies: vec![books; dies as usize],
@@ -226,7 +226,7 @@ impl Blame {
     }
 
     /// The die's array is free.
-    #[inline(never)]
+    #[inline]
     pub fn freed(&mut self, now: Instant, die: usize) {
         let books = &mut self.dies[die];
         books.turn(now, if books.closed { Keeper::Closed } else { Keeper::Nobody }, self.past_from);
@@ -301,28 +301,39 @@ impl Blame {
     }
 
     /// A transfer is reserved on the channel at `now`, to begin at `start` and end at `end`.
-    #[inline(never)]
+    #[inline]
     pub fn reserved(
+        &mut self,
+        now: Instant,
+        at: (usize, Whose),
+        channel: usize,
+        (start, end): (Instant, Instant),
+        gc: bool,
+    ) {
+        let ring = &mut self.channels[channel];
+        while ring.get(0).is_some_and(|first| first.end <= now) {
+            ring.pop_front();
+        }
+        if start > now {
+            self.waits_behind(now, at, channel, start.since(now));
+        }
+        if gc {
+            self.channels[channel].push_back(Reservation { start, end });
+        }
+    }
+
+    /// A transfer waits for those that asked before it.
+    #[inline(never)]
+    fn waits_behind(
         &mut self,
         now: Instant,
         (die, whose): (usize, Whose),
         channel: usize,
-        start: Instant,
-        end: Instant,
-        gc: bool,
+        wait: Duration,
     ) {
-        let ring = &mut self.channels[channel];
-        while ring.pop_front_if(|reservation| reservation.end <= now).is_some() {}
-        if start > now {
-            let behind_gc =
-                ring.iter().fold(Duration::ZERO, |sum, r| sum + r.end.since(r.start.max(now)));
-            let waits = self.dies[die].waits(whose);
-            waits.gc += behind_gc;
-            waits.channel += start.since(now) - behind_gc;
-        }
-        if gc {
-            ring.push_back(Reservation { start, end });
-        }
+        let ring = self.channels[channel].iter();
+        let behind_gc = ring.fold(Duration::ZERO, |sum, r| sum + r.end.since(r.start.max(now)));
+        self.waits_in_line((die, whose), wait, behind_gc);
     }
 
     /// A transfer that had its place comes later: garbage collection goes first, or another.
@@ -383,72 +394,16 @@ impl Blame {
         books.current.program += now.since(loaded.min(now));
     }
 
-    /// The operation is over.
+    /// The operation under way is over, and the array free.
     #[inline(never)]
+    pub fn done(&mut self, now: Instant, die: usize) {
+        self.freed(now, die);
+        self.finished = self.dies[die].current;
+    }
+
+    /// The operation is over.
     pub fn ended(&mut self, die: usize, whose: Whose) {
         self.finished = *self.dies[die].waits(whose);
-    }
-}
-
-impl super::Flash {
-    /// Keeps books of every wait from now on.
-    pub fn keep_books(&mut self) {
-        self.blame = Some(Box::new(Blame::new(self.layout.dies, self.layout.channels)));
-        self.watches_channels = true;
-        self.look_for_features();
-    }
-
-    /// Blocked time of the die so far, by blocker; zeros without attribution.
-    #[inline]
-    pub fn kept(&self, now: Instant, die: Die) -> Kept {
-        self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals(now, die.index()))
-    }
-
-    /// The time by keeper up to `at`, which is not before the instant that
-    /// [`super::Flash::asks_of_the_past`] was told; zeros without books.
-    pub fn kept_at(&self, at: Instant, die: Die) -> Kept {
-        self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals_at(at, die.index()))
-    }
-
-    /// Observers ask what kept a die from this instant on, and no longer about earlier ones.
-    pub fn asks_of_the_past(&mut self, from: Instant) {
-        if let Some(blame) = &mut self.blame {
-            blame.past_from = from;
-        }
-    }
-
-    /// Says of the operation with this token whether a flush has sent it to flash.
-    pub fn sent_by_flush(&mut self, token: u32, sent: bool) {
-        let Some(blame) = &mut self.blame else { return };
-        let at = token as usize;
-        if at >= blame.sent_by_flush.len() {
-            blame.sent_by_flush.resize(at + 1, false);
-        }
-        blame.sent_by_flush[at] = sent;
-    }
-
-    /// True when an observer may ask about this instant.
-    pub fn remembers(&self, at: Instant) -> bool {
-        self.blame.as_ref().is_some_and(|blame| blame.past_from <= at)
-    }
-
-    /// The work of the die now.
-    pub fn doing(&self, die: Die) -> Option<Doing> {
-        self.blame.as_ref().map(|blame| blame.doing(die.index()))
-    }
-
-    /// The waits, inside the flash, of the operation that ended last.
-    #[inline]
-    pub fn finished_waits(&self) -> Waits {
-        self.blame.as_ref().map_or(Waits::default(), |blame| blame.finished)
-    }
-
-    /// Garbage collection closes the die to the host, or opens it: who waits for it waits for
-    /// garbage collection.
-    pub fn close_die(&mut self, now: Instant, die: Die, closed: bool) {
-        if let Some(blame) = &mut self.blame {
-            blame.close(now, die.index(), closed);
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::die::{Operation, Phase, What};
 use super::fired::Fired;
 use super::retry::{Begun, Next};
 use super::whole::Copied;
+use super::{BOOKED, LEAN, WATCHED};
 use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
@@ -16,26 +17,34 @@ impl Flash {
     /// Gives an idle die its next operation.
     #[inline(always)]
     pub fn start(&mut self, now: Instant, die: Die, operation: Operation) {
-        if self.is_lean {
-            self.start_as::<true>(now, die, operation);
-        } else {
-            self.start_watched(now, die, operation.what, (operation.token, operation.gc));
+        match self.way {
+            LEAN => self.start_as::<LEAN>(now, die, operation),
+            BOOKED => self.start_booked(now, die, operation.what, (operation.token, operation.gc)),
+            _ => self.start_watched(now, die, operation.what, (operation.token, operation.gc)),
         }
     }
 
     /// Its arguments go in registers, so that an operation never lies in memory where this is not
     /// called.
     #[inline(never)]
-    fn start_watched(&mut self, now: Instant, die: Die, what: What, (token, gc): (u32, bool)) {
-        self.start_as::<false>(now, die, Operation { what, token, gc });
+    fn start_booked(&mut self, now: Instant, die: Die, what: What, (token, gc): (u32, bool)) {
+        self.start_as::<BOOKED>(now, die, Operation { what, token, gc });
     }
 
-    /// [`Flash::start`]; `LEAN` where no feature looks. Callers pass constants: branches fold.
+    /// Likewise.
+    #[inline(never)]
+    fn start_watched(&mut self, now: Instant, die: Die, what: What, (token, gc): (u32, bool)) {
+        self.start_as::<WATCHED>(now, die, Operation { what, token, gc });
+    }
+
+    /// [`Flash::start`], where these features look. Callers pass constants: branches fold.
     #[inline(always)]
-    fn start_as<const LEAN: bool>(&mut self, now: Instant, die: Die, operation: Operation) {
-        debug_assert!(self.is_lean || !LEAN, "a feature looks at single operations");
+    fn start_as<const WAY: u8>(&mut self, now: Instant, die: Die, operation: Operation) {
+        debug_assert!(self.way <= WAY, "a feature looks at single operations");
         let slot = die.index();
-        if !LEAN && let Some(blame) = &mut self.blame {
+        if WAY != LEAN
+            && let Some(blame) = &mut self.blame
+        {
             blame.started(now, slot, &operation, operation.block(&self.layout));
         }
         let d = &mut self.dies[slot];
@@ -48,24 +57,24 @@ impl Flash {
             What::Read { page, .. } => {
                 d.phase = Phase::Sensing;
                 self.assert_readable(die, page);
-                let command = self.reserve_first::<LEAN>(now, at, Crossing::Command, &operation);
+                let command = self.reserve_first::<WAY>(now, at, Crossing::Command, &operation);
                 let sensed = command.end + self.timing.read(&self.layout, page);
-                match !LEAN && self.retries.is_some() {
+                match WAY == WATCHED && self.retries.is_some() {
                     true => (command, sensed + self.plan_read(now, slot, page)),
                     false => (command, sensed),
                 }
             }
             What::Program { row, sectors } => {
-                let watches_loads = !LEAN && self.watches_loads;
+                let watches_loads = WAY == WATCHED && self.watches_loads;
                 d.phase = if watches_loads { Phase::TransferringIn } else { Phase::Programming };
-                self.take_row::<LEAN>(row);
-                let load = self.reserve_first::<LEAN>(now, at, Crossing::In(sectors), &operation);
+                self.take_row::<WAY>(row);
+                let load = self.reserve_first::<WAY>(now, at, Crossing::In(sectors), &operation);
                 let array = self.timing.program(&self.layout, row);
                 (load, load.end + if watches_loads { Duration::ZERO } else { array })
             }
             What::System { sectors } => {
                 d.phase = Phase::Programming;
-                let load = self.reserve_first::<LEAN>(now, at, Crossing::In(sectors), &operation);
+                let load = self.reserve_first::<WAY>(now, at, Crossing::In(sectors), &operation);
                 (load, load.end + self.timing.program(&self.layout, Ppn(0)))
             }
             What::Copy { .. } => unreachable!("a whole copy has a start of its own"),
@@ -76,12 +85,12 @@ impl Flash {
             }
             What::Erase { .. } => {
                 let command =
-                    self.reserve_first::<LEAN>(now, at, Crossing::EraseCommand, &operation);
+                    self.reserve_first::<WAY>(now, at, Crossing::EraseCommand, &operation);
                 (command, self.erase_begins(slot, command.end))
             }
         };
         self.timers.set(slot, at);
-        if !LEAN {
+        if WAY == WATCHED {
             self.log_start(now, slot, (command.start, command.end), at);
         }
     }
@@ -110,14 +119,14 @@ impl Flash {
     /// Takes the channel for the first thing that an operation sends, and notes a wait behind
     /// garbage collection.
     #[inline(always)]
-    pub(super) fn reserve_first<const LEAN: bool>(
+    pub(super) fn reserve_first<const WAY: u8>(
         &mut self,
         now: Instant,
         at: (usize, Channel),
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        let reserved = self.reserve_as::<LEAN>(now, at, Whose::Current, crossing, operation);
+        let reserved = self.reserve_as::<WAY>(now, at, Whose::Current, crossing, operation);
         if reserved.behind_gc {
             self.waits_behind_gc(at.0);
         }
@@ -144,11 +153,11 @@ impl Flash {
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        self.reserve_as::<false>(now, at, whose, crossing, operation)
+        self.reserve_as::<WATCHED>(now, at, whose, crossing, operation)
     }
 
     #[inline(always)]
-    fn reserve_as<const LEAN: bool>(
+    fn reserve_as<const WAY: u8>(
         &mut self,
         now: Instant,
         (slot, channel): (usize, Channel),
@@ -157,28 +166,30 @@ impl Flash {
         operation: &Operation,
     ) -> Reserved {
         let channel = channel.index();
-        if !LEAN && self.watches_channels {
+        if WAY == WATCHED && self.watches_channels {
             if let Some(order) = self.order {
                 let crossing = (order, crossing);
                 return self.reserve_in_order(now, (slot, whose), channel, crossing, operation);
             }
-            return match self.blame {
-                // Of garbage collection, and no transfer is under way that could be cut.
-                None if operation.gc && self.channels[channel].free_at() <= now => {
-                    self.channels[channel].reserve(now, crossing.time(&self.timing), true)
-                }
-                None => self.reserve_among_cut(now, (slot, whose), channel, crossing, operation),
-                Some(_) => self.reserve_on_demand(now, (slot, whose), channel, crossing, operation),
-            };
+            // Of garbage collection, and no transfer is under way that could be cut.
+            let at_once = operation.gc && self.channels[channel].free_at() <= now;
+            if self.blame.is_some() || !at_once {
+                return self.reserve_on_demand(now, (slot, whose), channel, crossing, operation);
+            }
         }
         debug_assert!(
             !self.is_copied_whole_on(Channel(channel as u32)),
             "the channel is a copy's alone"
         );
-        self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
+        let time = crossing.time(&self.timing);
+        let reserved = self.channels[channel].reserve(now, time, operation.gc);
+        if WAY != LEAN {
+            self.book_transfer(now, (slot, whose), channel, &reserved, operation.gc);
+        }
+        reserved
     }
 
-    /// Takes the channel where waits are attributed, or transfers are cut.
+    /// Takes the channel where transfers are cut.
     #[inline(never)]
     fn reserve_on_demand(
         &mut self,
@@ -188,18 +199,8 @@ impl Flash {
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        let reserved = if self.cuts {
-            self.reserve_among_cut(now, (slot, whose), channel, crossing, operation)
-        } else {
-            self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
-        };
-        // A transfer that begins at once waits for nobody; those of garbage collection are
-        // remembered.
-        if (reserved.start > now || operation.gc)
-            && let Some(blame) = &mut self.blame
-        {
-            blame.reserved(now, (slot, whose), channel, reserved.start, reserved.end, operation.gc);
-        }
+        let reserved = self.reserve_among_cut(now, (slot, whose), channel, crossing, operation);
+        self.book_transfer(now, (slot, whose), channel, &reserved, operation.gc);
         reserved
     }
 
@@ -294,12 +295,12 @@ impl Flash {
                 now + time
             }
             Next::Cross => {
-                let out = self.reserve_first::<false>(now, at, out, &operation);
+                let out = self.reserve_first::<WATCHED>(now, at, out, &operation);
                 self.log_data_out(slot, Some((out.start, out.end)), out.start);
                 out.end
             }
             Next::CrossAndSense(time) => {
-                let out = self.reserve_first::<false>(now, at, out, &operation);
+                let out = self.reserve_first::<WATCHED>(now, at, out, &operation);
                 self.log_data_out(slot, Some((out.start, out.end)), now);
                 self.log(slot, (now, now + time), Act::Read, &operation);
                 out.end.max(now + time)
@@ -329,19 +330,19 @@ impl Flash {
     fn sense_again(&mut self, now: Instant, slot: usize, time: Duration) -> Instant {
         let (operation, channel) = (self.dies[slot].operation, self.dies[slot].channel);
         let command =
-            self.reserve_first::<false>(now, (slot, channel), Crossing::Command, &operation);
+            self.reserve_first::<WATCHED>(now, (slot, channel), Crossing::Command, &operation);
         let done = command.end + time;
         self.log_start(now, slot, (command.start, command.end), done);
         done
     }
 
     pub(super) fn sensed(&mut self, now: Instant, slot: usize) -> Fired {
-        self.sensed_as::<false>(now, slot)
+        self.sensed_as::<WATCHED>(now, slot)
     }
 
     /// The array read is done: the data goes to the channel, or waits for it.
     #[inline(always)]
-    pub(super) fn sensed_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
+    pub(super) fn sensed_as<const WAY: u8>(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let What::Read { sectors, .. } = die.operation.what else {
             unreachable!("only a read senses")
@@ -349,7 +350,7 @@ impl Flash {
         if sectors == 0 {
             return self.finished(now, slot);
         }
-        if !LEAN && self.cache_read && die.leaving.is_some() {
+        if WAY == WATCHED && self.cache_read && die.leaving.is_some() {
             die.phase = Phase::WaitingForRegister;
             self.timers.clear(slot);
             if let Some(blame) = &mut self.blame {
@@ -362,24 +363,26 @@ impl Flash {
             die.phase = Phase::WaitingForChannel;
             channel.waiting.push_back(slot as u32);
             self.timers.clear(slot);
-            if !LEAN && let Some(blame) = &mut self.blame {
+            if WAY != LEAN
+                && let Some(blame) = &mut self.blame
+            {
                 blame.data_waits(now, slot);
             }
             return Fired::NOTHING;
         }
-        self.transfer_out_as::<LEAN>(now, slot)
+        self.transfer_out_as::<WAY>(now, slot)
     }
 
     pub(super) fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
-        self.transfer_out_as::<false>(now, slot)
+        self.transfer_out_as::<WATCHED>(now, slot)
     }
 
     #[inline(always)]
-    fn transfer_out_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
+    fn transfer_out_as<const WAY: u8>(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         // A collection's own reads keep the die: its next step follows at once, and nothing may
         // come between.
-        if !LEAN && self.cache_read && !die.operation.gc {
+        if WAY == WATCHED && self.cache_read && !die.operation.gc {
             // The command of the next read goes ahead of this data, or the array would idle while
             // it crosses: the caller starts that read now, and the data asks for the channel after
             // it, at the same instant.
@@ -393,12 +396,12 @@ impl Flash {
         let (operation, at) = (die.operation, (slot, die.channel));
         die.phase = Phase::TransferringOut;
         let crossing = Crossing::Out(sectors);
-        let reserved = self.reserve_as::<LEAN>(now, at, Whose::Current, crossing, &operation);
+        let reserved = self.reserve_as::<WAY>(now, at, Whose::Current, crossing, &operation);
         self.timers.set(slot, reserved.end);
         if reserved.behind_gc {
             self.waits_behind_gc(slot);
         }
-        if !LEAN {
+        if WAY == WATCHED {
             self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
         }
         Fired::NOTHING
@@ -439,28 +442,27 @@ impl Flash {
 
     #[inline(never)]
     pub(super) fn finished(&mut self, now: Instant, slot: usize) -> Fired {
-        self.finish_as::<false>(now, slot)
+        self.finish_as::<WATCHED>(now, slot)
     }
 
     /// The die's operation is done.
     #[inline(always)]
-    pub(super) fn finish_as<const LEAN: bool>(&mut self, now: Instant, slot: usize) -> Fired {
+    pub(super) fn finish_as<const WAY: u8>(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let operation = die.operation;
         let done = Fired::ended(operation.token, die.behind_gc);
         die.free(now);
-        if !LEAN && let Some(blame) = &mut self.blame {
-            blame.freed(now, slot);
-            blame.ended(slot, Whose::Current);
-        }
+        self.book_done::<WAY>(now, slot);
         match operation.what {
             What::Read { .. } => self.counters.reads += 1,
             What::Program { row, .. } => {
                 self.counters.programs += 1;
-                if !LEAN && let Some(spares) = &mut self.spares {
+                if WAY == WATCHED
+                    && let Some(spares) = &mut self.spares
+                {
                     spares.ends(row);
                 }
-                if !LEAN
+                if WAY == WATCHED
                     && self.cache_program
                     && let Some((next, load)) = self.dies[slot].preloaded.take()
                 {

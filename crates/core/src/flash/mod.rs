@@ -16,11 +16,12 @@
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`,
 //! `execute`, `slc`, `features`, `registers`, `order`, `slot`, `cut`, `suspendable`, `suspend`,
 //! `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `ageing`, `retry`,
-//! `faults`, `spare`, `blame`, `past`, `activity`.
+//! `faults`, `spare`, `blame`, `books`, `past`, `activity`.
 
 mod activity;
 mod ageing;
 mod blame;
+mod books;
 mod capacity;
 mod channel;
 mod cut;
@@ -62,6 +63,7 @@ pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry, PageOrd
 pub use die::{Operation, What};
 pub use errors::{BitErrors, ErrorCounters, ErrorModel, Found};
 pub use faults::{FaultDraws, FaultSpec};
+pub use features::{BOOKED, LEAN, WATCHED};
 pub use fired::Fired;
 pub use layout::{Block, Layout};
 pub use occupation::Occupation;
@@ -110,10 +112,10 @@ pub struct Flash {
     slots: Option<Box<slot::Slots>>,
     /// The first timer that is a channel's.
     channel_timers: usize,
-    /// One of these, or books are kept: a transfer is more than a next-free time.
+    /// One of these: a transfer is more than a next-free time.
     watches_channels: bool,
-    /// No feature looks at single operations.
-    is_lean: bool,
+    /// Which features look at single operations (`features`).
+    way: u8,
     /// Rows are programmed in any order.
     any_order: bool,
     counters: FlashOperations,
@@ -193,7 +195,7 @@ impl Flash {
             slots: None,
             channel_timers: usize::MAX,
             watches_channels: false,
-            is_lean: false,
+            way: WATCHED,
             any_order: false,
             counters: FlashOperations::default(),
             watches_loads: device.feature.cache_program || !device.timing.foggy.is_zero(),

@@ -11,10 +11,12 @@ const TURNS: usize = 32;
 /// The latest turns of a die.
 #[derive(Clone, Debug)]
 pub(super) struct Past {
+    /// The last piece, which goes on, and those before it.
+    last: Piece,
     pieces: VecDeque<Piece>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Piece {
     /// By keeper, up to the first turn.
     totals: Kept,
@@ -26,24 +28,25 @@ impl Past {
     pub fn new() -> Self {
         let mut turns = Vec::with_capacity(TURNS);
         turns.push((Instant::START, Keeper::Nobody));
-        Self { pieces: VecDeque::from([Piece { totals: [0; KEEPERS], turns }]) }
+        Self { last: Piece { totals: [0; KEEPERS], turns }, pieces: VecDeque::new() }
     }
 
     /// From `now` on the die is kept by `keeper`; before, each kept it for `totals`. Nobody asks
     /// for times before `from`.
     #[inline]
     pub fn turn(&mut self, now: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
-        let piece = self.pieces.back_mut().expect("there is one from the start");
-        let turns = piece.turns.len();
-        match &mut piece.turns[turns - 1] {
-            last if last.0 == now => last.1 = keeper,
-            _ if turns < TURNS => piece.turns.push((now, keeper)),
+        let turns = &mut self.last.turns;
+        let is_full = turns.len() >= TURNS;
+        match turns.last_mut() {
+            Some(last) if last.0 == now => last.1 = keeper,
+            _ if !is_full => turns.push((now, keeper)),
             _ => self.begin(now, keeper, totals, from),
         }
     }
 
     #[inline(never)]
     fn begin(&mut self, now: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
+        self.pieces.push_back(std::mem::take(&mut self.last));
         let mut turns = Vec::new();
         while self.pieces.get(1).map_or(now, Piece::begins) <= from
             && let Some(old) = self.pieces.pop_front()
@@ -53,14 +56,19 @@ impl Past {
         }
         turns.reserve_exact(TURNS);
         turns.push((now, keeper));
-        self.pieces.push_back(Piece { totals: *totals, turns });
+        self.last = Piece { totals: *totals, turns };
     }
 
     /// The totals up to `at`.
     pub fn totals(&self, at: Instant) -> Kept {
-        let later = self.pieces.partition_point(|piece| piece.begins() <= at);
-        debug_assert!(later > 0, "no operation said that {at:?} would be asked for");
-        let piece = &self.pieces[later.saturating_sub(1)];
+        let piece = match self.last.begins() <= at {
+            true => &self.last,
+            false => {
+                let later = self.pieces.partition_point(|piece| piece.begins() <= at);
+                debug_assert!(later > 0, "no operation said that {at:?} would be asked for");
+                self.pieces.get(later.saturating_sub(1)).unwrap_or(&self.last)
+            }
+        };
         let mut totals = piece.totals;
         let ends = piece.turns.iter().skip(1).map(|turn| turn.0).chain([Instant::NEVER]);
         for ((begun, keeper), end) in piece.turns.iter().zip(ends) {
@@ -108,6 +116,6 @@ mod tests {
         assert!(past.pieces[0].begins() <= Instant::from_ns(2000));
         assert!(past.pieces[1].begins() > Instant::from_ns(2000), "what was before is gone");
         past.begin(Instant::from_ns(now + 1), Keeper::Nobody, &totals, Instant::NEVER);
-        assert_eq!(past.pieces.len(), 1);
+        assert!(past.pieces.is_empty());
     }
 }

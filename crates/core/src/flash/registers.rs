@@ -8,7 +8,7 @@ use super::channel::Crossing;
 use super::channel::Reserved;
 use super::die::{Leaving, Phase};
 use super::fired::Fired;
-use super::{Flash, Operation, What};
+use super::{Flash, Operation, WATCHED, What};
 use crate::units::Die;
 use crate::units::{Duration, Instant};
 
@@ -30,7 +30,7 @@ impl Flash {
         };
         let d = &mut self.dies[die.index()];
         debug_assert!(d.phase == Phase::Programming && d.preloaded.is_none());
-        self.take_row::<false>(row);
+        self.take_row::<WATCHED>(row);
         if let Some(blame) = &mut self.blame {
             blame.preloads(die.index());
         }
@@ -171,7 +171,7 @@ impl Flash {
         };
         self.dies[slot].phase = Phase::TransferringAgain;
         let load =
-            self.reserve_first::<false>(now, (slot, channel), Crossing::In(sectors), &operation);
+            self.reserve_first::<WATCHED>(now, (slot, channel), Crossing::In(sectors), &operation);
         self.timers.set(slot, load.end);
         self.log(slot, (now, load.start), Act::Wait, &operation);
         self.log(slot, (load.start, load.end), Act::DataIn, &operation);

@@ -1,6 +1,6 @@
 //! The physics of a block: its rows are programmed once and in order, until an erase.
 
-use super::{Block, Flash};
+use super::{Block, Flash, WATCHED};
 use crate::units::Ppn;
 
 impl Flash {
@@ -23,12 +23,14 @@ impl Flash {
 
     /// The row is about to be programmed: next in its block, unless any order is allowed.
     #[inline(always)]
-    pub(super) fn take_row<const LEAN: bool>(&mut self, row: Ppn) {
-        if !LEAN && let Some(spares) = &mut self.spares {
+    pub(super) fn take_row<const WAY: u8>(&mut self, row: Ppn) {
+        if WAY == WATCHED
+            && let Some(spares) = &mut self.spares
+        {
             spares.begins(row);
         }
         let block = self.layout.block_of(row);
-        if !LEAN
+        if WAY == WATCHED
             && self.ends[block.0 as usize] == self.layout.first_page(block)
             && let Some(slc) = self.timing.slc_mut()
             && slc.begins(&self.layout, row)

@@ -6,7 +6,7 @@
 //! from doing them one by one ([`Flash::may_run_copies`]).
 
 use super::channel::Crossing;
-use super::{Flash, Operation, What};
+use super::{Flash, Operation, WATCHED, What};
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
@@ -24,7 +24,8 @@ impl Flash {
     /// looks inside.
     pub fn may_run_copies(&self) -> bool {
         let alone = self.layout.dies_per_channel() == 1 && self.layout.lanes_per_die == 1;
-        let watched = self.activity.is_some() || self.watches_loads || self.watches_channels;
+        let watched = self.activity.is_some() || self.blame.is_some() || self.watches_channels;
+        let watched = watched || self.watches_loads;
         alone && !watched && !self.cache_read && !self.suspends_programs && self.errors.is_none()
     }
 
@@ -59,7 +60,7 @@ impl Flash {
         debug_assert!(self.may_run_copies());
         for (from, to) in copies {
             let version = self.load(*from);
-            self.take_row::<false>(*to);
+            self.take_row::<WATCHED>(*to);
             self.store(*to, version);
             if let Some(spares) = &mut self.spares {
                 spares.copied(*from, *to);

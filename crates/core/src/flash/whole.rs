@@ -16,7 +16,7 @@ use super::blame::Whose;
 use super::channel::Crossing;
 use super::die::Phase;
 use super::fired::Fired;
-use super::{Flash, Operation, What};
+use super::{Flash, Operation, WATCHED, What};
 use crate::units::{Channel, Die, Duration, Instant, Ppn};
 
 /// Everything before this was done. It says how far the flash was asked and is no state of it, so a
@@ -116,7 +116,7 @@ impl Flash {
         let (operation, at, time) = (d.operation, (slot, d.channel), now.since(d.started));
         (d.busy, d.gc_busy, d.started, d.phase) =
             (d.busy + time, d.gc_busy + time, now, Phase::Copying);
-        self.take_row::<false>(to);
+        self.take_row::<WATCHED>(to);
         let command = self.reserve(now, at, Whose::Current, Crossing::In(0), &operation);
         self.timers.set(slot, command.end + self.timing.program(&self.layout, to));
         Fired::NOTHING
@@ -199,7 +199,7 @@ impl Flash {
         if self.copies_in_two {
             return;
         }
-        (0..count).for_each(|at| self.take_row::<false>(Ppn(to.0 + at)));
+        (0..count).for_each(|at| self.take_row::<WATCHED>(Ppn(to.0 + at)));
         let across = self.timing.command + self.timing.transfer(self.copy_sectors);
         self.channels[self.dies[die.index()].channel.index()].busy += across * u64::from(2 * count);
     }
@@ -227,7 +227,7 @@ impl Flash {
             (d.busy, d.gc_busy, d.started) = (d.busy + time, d.gc_busy + time, inside.read);
             (d.phase, d.operation.what) = (Phase::Programming, What::Program { row: to, sectors });
             self.counters.reads += 1;
-            self.take_row::<false>(to);
+            self.take_row::<WATCHED>(to);
             return true;
         }
         d.operation.what = What::Read { page: from, sectors };

@@ -72,42 +72,42 @@ impl Causes {
     /// If the parts do not add up to the latency: the books of the drive would be wrong.
     #[inline]
     pub(super) fn record(&mut self, record: &Record, attributed: &Attributed, steps: &[Step]) {
-        let Attributed { split, story } = attributed;
+        let split = &attributed.split;
         assert_eq!(
             split.total(),
             record.latency,
             "the parts of a latency add up to it: {record:?} {split:?}"
         );
-        let stats = match record.op {
-            Op::Read => Some(&mut self.read),
-            Op::Write => Some(&mut self.write),
+        let of_kind = match record.op {
+            Op::Read => Some((&mut self.read, &mut self.slowest_reads)),
+            Op::Write => Some((&mut self.write, &mut self.slowest_writes)),
             Op::Flush | Op::Trim => None,
         };
-        if let Some(stats) = stats {
+        if let Some((stats, slowest)) = of_kind {
             stats.record(record.latency, split);
             if !steps.is_empty() {
                 stats.record_stages(record.latency, &stages_of(steps));
             }
-        }
-        let of_kind = match record.op {
-            Op::Read => Some(&mut self.slowest_reads),
-            Op::Write => Some(&mut self.slowest_writes),
-            Op::Flush | Op::Trim => None,
-        };
-        for list in of_kind.into_iter().chain([&mut self.slowest]) {
-            let is_slow = |slowest: &Slow| record.latency > slowest.record.latency;
-            if list.len() < SLOWEST || list.last().is_some_and(is_slow) {
-                keep(
-                    list,
-                    Slow { record: *record, split: *split, story: *story, steps: steps.to_vec() },
-                );
+            if is_slow(slowest, record) {
+                keep(slowest, record, attributed, steps);
             }
+        }
+        if is_slow(&self.slowest, record) {
+            keep(&mut self.slowest, record, attributed, steps);
         }
     }
 }
 
+/// True when the request belongs to the slowest.
+#[inline]
+fn is_slow(slowest: &[Slow], record: &Record) -> bool {
+    slowest.get(SLOWEST - 1).is_none_or(|last| record.latency > last.record.latency)
+}
+
 #[cold]
-fn keep(list: &mut Vec<Slow>, slow: Slow) {
+fn keep(list: &mut Vec<Slow>, record: &Record, attributed: &Attributed, steps: &[Step]) {
+    let Attributed { split, story } = *attributed;
+    let slow = Slow { record: *record, split, story, steps: steps.to_vec() };
     let at = list.partition_point(|other| other.record.latency >= slow.record.latency);
     list.insert(at, slow);
     list.truncate(SLOWEST);

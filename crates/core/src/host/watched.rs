@@ -11,7 +11,9 @@ impl<S: Storage> Driver<S> {
     #[inline(never)]
     pub(super) fn submit_watched(&mut self, now: Instant, command: Command) {
         if self.explains() {
-            self.begins.resize(self.issued.len(), Lba(0));
+            if self.begins.len() < self.issued.len() {
+                self.begins.resize(self.issued.len(), Lba(0));
+            }
             self.begins[command.id as usize] = command.lba;
         }
         let command = match &mut self.oracle {

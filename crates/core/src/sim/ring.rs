@@ -41,6 +41,19 @@ impl<T: Copy + Default> Ring<T> {
         (!self.is_empty()).then(|| self.places[last & (self.places.len() - 1)])
     }
 
+    /// The one with so many before it.
+    #[inline]
+    pub fn get(&self, at: usize) -> Option<&T> {
+        let place = self.first.wrapping_add(at) & (self.places.len() - 1);
+        (at < self.len()).then(|| &self.places[place])
+    }
+
+    /// All, from the first on.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len()).filter_map(|at| self.get(at))
+    }
+
     /// Takes the first.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
@@ -98,6 +111,7 @@ mod tests {
             }
             assert_eq!((ring.front(), ring.len()), (deque.front().copied(), deque.len()));
             assert_eq!(ring.back(), deque.back().copied());
+            assert!(ring.iter().eq(&deque), "in their order");
         }
         assert!(ring.places.len() > 16, "it has grown");
     }

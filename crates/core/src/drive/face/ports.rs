@@ -294,6 +294,11 @@ impl Ports {
         self.limits.as_mut()?.throttle()
     }
 
+    /// True where the controller's cores, its DRAM or its writes are limited.
+    pub fn is_limited(&self) -> bool {
+        self.limits.is_some()
+    }
+
     /// Work of a core for such a command.
     pub fn core_work(&self, op: Op, lba: Lba, sectors: u32) -> Duration {
         self.limits.as_ref().map_or(Duration::ZERO, |limits| limits.work(op, lba, sectors))
@@ -331,7 +336,8 @@ impl Ports {
     }
 
     /// Sends a completion of which nothing else is to be said but whether garbage collection lay in
-    /// its wait, and at its die when it arrived; and the data of a read.
+    /// its wait, and at its die when it arrived; and the data of a read. Says when it reaches the
+    /// host.
     #[inline]
     pub fn complete_plainly(
         &mut self,
@@ -339,15 +345,15 @@ impl Ports {
         id: u32,
         sectors: u32,
         (gc_blocked, gc_blocked_at_split): (bool, bool),
-    ) {
+    ) -> Instant {
         let leaving =
             Leaving { at: now, id, gc_blocked, gc_blocked_at_split, ..Leaving::default() };
         if self.is_at_once {
             self.leaving.push_back(leaving);
             self.next_at = now;
-            return;
+            return now;
         }
-        self.complete(now, leaving, u64::from(sectors) * SECTOR);
+        self.complete(now, leaving, u64::from(sectors) * SECTOR)
     }
 
     /// Sends the completion of a command that was never fetched.

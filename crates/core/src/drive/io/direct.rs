@@ -112,6 +112,7 @@ impl Drive {
             && let Some(slot) = self.slot_for(unit, Stamp::default())
         {
             self.buffer.slot_mut(slot).stream = stream;
+            self.book_taken_directly(now, id);
             self.later.put(now + self.spec.buffer_hit, Task::Taken { id });
             self.drain(now);
         } else {
@@ -145,6 +146,7 @@ impl Drive {
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane) = (Owner::Direct { id }, lane);
         (operation.ppn, operation.sectors) = (ppn, sectors);
+        self.book_arrival(now, op, die);
         self.next_sequence += 1;
         self.direct.under_way += 1;
         self.collector.direct_read_started(die);
@@ -171,6 +173,7 @@ impl Drive {
         op.gc_before = self.flash.gc_time(die, now);
         op.gc_blocked_at_split = self.flash.is_collecting(die);
         let op = self.ops.insert(op);
+        self.book_arrival(now, op, die);
         self.queues[die.index()].read.push(&mut self.ops, op);
         self.look_at(now, die);
     }

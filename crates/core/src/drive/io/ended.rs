@@ -23,6 +23,7 @@ impl Drive {
     ) {
         let FlashOp { lane, ppn, sectors, gc_blocked, gc_blocked_at_split, .. } = self.ops[op];
         let die = self.flash.layout.die_of(lane);
+        self.book_end(now, op, die);
         self.direct.under_way -= 1;
         if self.direct.ops.get(die.index()) != Some(&op) {
             self.ops.release(op);
@@ -31,7 +32,8 @@ impl Drive {
         self.counters.units_read += 1;
         self.end_of_read(now, ppn);
         let blocked = (behind_gc | gc_blocked, gc_blocked_at_split);
-        self.ports.complete_plainly(now, id, sectors, blocked);
+        let leaves = self.ports.complete_plainly(now, id, sectors, blocked);
+        self.book_direct_read(now, (op, die, id), leaves);
         self.collector.user_ended(die);
         self.poll_gc(now, die);
     }
@@ -40,7 +42,8 @@ impl Drive {
     #[inline]
     pub(in crate::drive) fn direct_write_ended(&mut self, now: Instant, id: u32) {
         self.direct.under_way -= 1;
-        self.ports.complete_plainly(now, id, 0, (false, false));
+        let leaves = self.ports.complete_plainly(now, id, 0, (false, false));
+        self.book_direct_write(now, id, leaves);
     }
 
     /// A host read's flash operation is done.

@@ -196,6 +196,7 @@ impl Drive {
                     self.later.put(now + self.spec.buffer_hit, Task::Served { request });
                 }
                 Incoming::Direct { id, .. } => {
+                    self.book_taken_directly(now, id);
                     self.later.put(now + self.spec.buffer_hit, Task::Taken { id });
                 }
             }
@@ -235,6 +236,7 @@ impl Drive {
                 self.finish_with(now, request, Status::NamespaceWriteProtected);
             }
         }
+        self.book_past();
         refused
     }
 

@@ -15,9 +15,9 @@ use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::merge::Chained;
 use crate::drive::observe::critical::{Critical, NO_LINK, Work};
 use crate::flash::{Doing, Keeper, Kept, Waits, add_kept};
+use crate::sim::Ring;
 use crate::units::Die;
 use crate::units::{Cause, Duration, Instant, Split};
-use std::collections::VecDeque;
 
 /// The story of a command's last flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(in crate::drive) struct Attribution {
     /// The operation that is ending, while its owner is told.
     pub(super) ending: Option<u32>,
     pub(super) critical: Critical,
-    /// By request: what a write waited for until it was in the buffer.
+    /// By command: what a write waited for until it was in the buffer.
     pub(super) taken: Vec<Option<Taken>>,
     /// By computed page: its last member's read, until the page is there.
     pub(super) rebuilds: Vec<Option<Rebuilt>>,
@@ -73,7 +73,7 @@ pub(in crate::drive) struct Attribution {
     pub(super) mapped: Vec<(Instant, Split)>,
     /// Of the completions that cross the link, in their order; the first is that of the completion
     /// given out last if `given`.
-    pub(super) leaving: VecDeque<Attributed>,
+    pub(super) leaving: Ring<Attributed>,
     given: bool,
 }
 
@@ -142,6 +142,12 @@ impl OpBooks {
         }
     }
 
+    /// The story of a read of the host that ended at `ended`.
+    pub(super) fn story(&self, die: Die, ended: Instant) -> Story {
+        let Self { enqueued, issued, met, forced, .. } = *self;
+        Story { die, met, times: [enqueued, issued, ended], forced, makes_room: false }
+    }
+
     /// Adds what the operation spent from its arrival to its end.
     pub(super) fn add_to(&self, split: &mut Split, waits: &Waits, ended: Instant, idle: Cause) {
         self.add_all_to(split, waits, ended, idle, Cause::Service);
@@ -171,6 +177,13 @@ impl OpBooks {
         split.add(Cause::Suspension, waits.suspension);
         split.add(own, ended.since(self.issued) - waits.total());
     }
+}
+
+/// Adds what a request spent that flash took no part in.
+pub(super) fn add_hit(split: &mut Split, hit: Duration, spent: Duration) {
+    let hit = hit.min(spent);
+    split.add(Cause::Service, hit);
+    split.add(Cause::Buffer, spent - hit);
 }
 
 pub(super) fn at<T: Copy>(list: &mut Vec<T>, index: usize, filler: T) -> &mut T {
@@ -203,15 +216,51 @@ impl Attribution {
         self.commands[id as usize][2] = now;
     }
 
+    /// When the command was begun, and what it spent before, of that `hold` in the controller, and
+    /// from `now`, when it is done, until its completion `leaves`.
+    pub(super) fn outside(
+        &self,
+        id: u32,
+        now: Instant,
+        leaves: Instant,
+        hold: Duration,
+    ) -> (Instant, Split) {
+        let [submitted, fetched, begun] = self.commands[id as usize];
+        let controller = hold.min(begun.since(fetched));
+        let mut split = Split::NONE;
+        split.add(Cause::Queue, fetched.since(submitted));
+        split.add(Cause::Service, controller);
+        split.add(Cause::Link, begun.since(fetched) - controller + leaves.since(now));
+        (begun, split)
+    }
+
+    /// Adds what a write spent that completes from the buffer.
+    pub(super) fn add_taken(
+        &mut self,
+        split: &mut Split,
+        id: u32,
+        (begun, now): (Instant, Instant),
+        hit: Duration,
+    ) -> Option<Story> {
+        let taken = self.taken.get_mut(id as usize).and_then(Option::take);
+        let (mut spent, mut story) = (now.since(begun), None);
+        if let Some(taken) = taken.filter(|taken| taken.begun == begun) {
+            *split += taken.split;
+            (spent, story) = (spent - taken.split.total(), taken.story);
+        }
+        add_hit(split, hit, spent);
+        story
+    }
+
     /// The split of the completion given out last.
     #[inline]
     pub fn last(&self) -> Option<&Attributed> {
-        self.leaving.front().filter(|_| self.given)
+        self.leaving.get(0).filter(|_| self.given)
     }
 
     /// Of the completion booked last.
     pub fn latest(&self) -> Option<Attributed> {
-        self.leaving.back().copied()
+        self.leaving.back()
     }
 
     /// Adds what the operation's page waited for the map before it came, and says up to when.

@@ -3,18 +3,17 @@
 
 use crate::drive::gc::merge::Chained;
 use crate::drive::io::write::Incoming;
-use crate::drive::observe::attribution::{Attributed, OpBooks, Rebuilt, Story, Taken, at};
+use crate::drive::observe::attribution::{Attributed, OpBooks, Rebuilt, Story, Taken, add_hit, at};
 use crate::drive::observe::critical::{Ended, NO_LINK, Own, Work};
 use crate::drive::{Drive, Op};
 use crate::flash::kept_between;
 use crate::sim::NIL;
-use crate::units::{Cause, Die, Duration, Instant, Split};
+use crate::units::{Cause, Die, Instant, Lane, Split};
 
 impl Drive {
     /// Attributes every command from now on: call it before the first. Books that are kept already
     /// are kept on.
     pub fn attribute(&mut self) {
-        self.direct.close();
         let flash = &mut self.flash;
         self.attribution.get_or_insert_with(|| {
             flash.keep_books();
@@ -60,8 +59,11 @@ impl Drive {
 
     /// Garbage collection works on the die, at or below its hard mark.
     fn is_urgent_at(&self, die: Die) -> bool {
-        let mut pools = self.ftl.pools_on(die);
-        pools.any(|pool| self.ftl.is_collecting(pool) && self.ftl.is_urgent(pool))
+        let is_urgent = |pool| self.ftl.is_collecting(pool) && self.ftl.is_urgent(pool);
+        match self.flash.layout.lanes_per_die {
+            1 => is_urgent(self.ftl.pool_of(Lane(die.0))),
+            _ => self.ftl.pools_on(die).any(is_urgent),
+        }
     }
 
     /// The die begins an operation.
@@ -75,7 +77,9 @@ impl Drive {
         if !self.ops[op].class.is_of_host() {
             return;
         }
-        let forced = self.is_urgent_at(die);
+        let waited = |books: &OpBooks| now > books.enqueued && !books.forced;
+        let books = self.attribution.as_ref().map(|attribution| &attribution.ops[op as usize]);
+        let forced = books.is_some_and(waited) && self.is_urgent_at(die);
         let Some(attribution) = &mut self.attribution else { return };
         let books = &mut attribution.ops[op as usize];
         books.issued = now;
@@ -98,13 +102,22 @@ impl Drive {
         let work = operation.work();
         let Some(attribution) = &mut self.attribution else { return };
         attribution.ending = operation.class.is_of_host().then_some(op);
-        let (books, from) = match work {
-            Work::Other => (OpBooks::none(now), Instant::START),
-            _ => (attribution.ops[op as usize], attribution.ops[op as usize].enqueued),
-        };
-        let (waits, led_by, link) = (self.flash.finished_waits(), books.led_by, NO_LINK);
+        if work == Work::Other {
+            return attribution.critical.ended.without_books(now, die, idle);
+        }
+        let books = attribution.ops[op as usize];
+        let (from, led_by, link) = (books.enqueued, books.led_by, NO_LINK);
+        let waits = self.flash.finished_waits();
         attribution.critical.ended =
-            Some(Ended { at: now, die, work, books, waits, idle, from, led_by, link });
+            Ended { at: now, die, work, books, waits, idle, from, led_by, link };
+    }
+
+    /// An operation of a copy has ended, and its chain goes on.
+    #[inline]
+    pub(in crate::drive) fn book_copy_end(&mut self, now: Instant, op: u32, die: Die) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let idle = self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler);
+        attribution.critical.ended.without_books(now, die, idle);
     }
 
     /// An operation has ended in vain: what follows is led by it.
@@ -134,10 +147,11 @@ impl Drive {
     #[inline(never)]
     pub(in crate::drive) fn book_past(&mut self) {
         let Some(attribution) = &mut self.attribution else { return };
-        let first = self.writes.waiting.front().and_then(Incoming::request);
-        let waiting = first.map_or(Instant::NEVER, |request| {
-            attribution.commands[self.requests[request].command.id as usize][2]
+        let first = self.writes.waiting.front().map(|write| match write {
+            Incoming::Request(request) => self.requests[request].command.id,
+            Incoming::Direct { id, .. } => id,
         });
+        let waiting = first.map_or(Instant::NEVER, |id| attribution.commands[id as usize][2]);
         let from = attribution.critical.lets_go(waiting);
         self.flash.asks_of_the_past(from);
     }
@@ -145,13 +159,22 @@ impl Drive {
     /// A write is in the buffer, and completes from there.
     #[inline]
     pub(in crate::drive) fn book_taken(&mut self, now: Instant, request: u32) {
-        self.if_booked(|drive| drive.book_taken_on_demand(now, request));
+        if let Some(attribution) = &mut self.attribution {
+            attribution.critical.is_done(request);
+            self.book_taken_on_demand(now, self.requests[request].command.id);
+        }
+    }
+
+    /// Likewise, of the direct way.
+    #[inline]
+    pub(in crate::drive) fn book_taken_directly(&mut self, now: Instant, id: u32) {
+        self.if_booked(|drive| drive.book_taken_on_demand(now, id));
     }
 
     #[inline(never)]
-    fn book_taken_on_demand(&mut self, now: Instant, request: u32) {
+    fn book_taken_on_demand(&mut self, now: Instant, id: u32) {
         let Some(attribution) = &mut self.attribution else { return };
-        let begun = attribution.commands[self.requests[request].command.id as usize][2];
+        let begun = attribution.commands[id as usize][2];
         let mut split = Split::NONE;
         let link = attribution.critical.link(&self.flash, now);
         let story = attribution.critical.add_wait(
@@ -161,8 +184,7 @@ impl Drive {
             link,
             Own::Nothing,
         );
-        *at(&mut attribution.taken, request as usize, None) = Some(Taken { begun, split, story });
-        attribution.critical.is_done(request);
+        *at(&mut attribution.taken, id as usize, None) = Some(Taken { begun, split, story });
         self.book_past();
     }
 
@@ -290,13 +312,10 @@ impl Drive {
     fn split_completion(&mut self, now: Instant, request: u32, leaves: Instant) {
         let Some(attribution) = &self.attribution else { return };
         let command = &self.requests[request].command;
-        let [submitted, fetched, begun] = attribution.commands[command.id as usize];
-        let mut split = Split::NONE;
-        split.add(Cause::Queue, fetched.since(submitted));
+        let submitted = attribution.commands[command.id as usize][0];
         let work = self.ports.core_work(command.op, command.lba, command.sectors);
-        let controller = (self.spec.controller + work).min(begun.since(fetched));
-        split.add(Cause::Service, controller);
-        split.add(Cause::Link, begun.since(fetched) - controller + leaves.since(now));
+        let hold = self.spec.controller + work;
+        let (begun, mut split) = attribution.outside(command.id, now, leaves, hold);
         let story = match command.op {
             Op::Read => match self.take_decoded(request) {
                 Some(Taken { begun: whole, split: before, story }) => {
@@ -327,10 +346,6 @@ impl Drive {
         split: &mut Split,
     ) -> Option<Story> {
         let attribution = self.attribution.as_ref()?;
-        let told = |die, books: &OpBooks, ended| {
-            let OpBooks { enqueued, issued, met, forced, .. } = *books;
-            Some(Story { die, met, times: [enqueued, issued, ended], forced, makes_room: false })
-        };
         let rebuilt =
             attribution.rebuilt.and_then(|rebuild| *attribution.rebuilds.get(rebuild as usize)?);
         match attribution.ending {
@@ -339,7 +354,7 @@ impl Drive {
                 // A page that was read in vain first is computed later than the request began.
                 split.add(Cause::Reconstruct, books.enqueued.since(begun));
                 rebuilt.add_to(split, now);
-                return told(*die, books, *ended);
+                return Some(books.story(*die, *ended));
             }
             Some(op) if self.ops[op].serves(request) => {
                 let (operation, books) = (&self.ops[op], &attribution.ops[op as usize]);
@@ -347,7 +362,7 @@ impl Drive {
                 split.add(Cause::Buffer, books.enqueued.since(from));
                 let idle = operation.waits_on_an_idle_die_for(self.spec.scheduler);
                 books.add_to(split, &self.flash.finished_waits(), now, idle);
-                return told(self.flash.layout.die_of(operation.lane), books, now);
+                return Some(books.story(self.flash.layout.die_of(operation.lane), now));
             }
             Some(_) => split.add(Cause::Buffer, now.since(begun)),
             // A read that was failed fast had waited behind other operations.
@@ -368,8 +383,7 @@ impl Drive {
         let is_durable = self.requests[request].is_durable(&self.spec);
         let attribution = self.attribution.as_mut()?;
         let awaits = attribution.critical.is_done(request);
-        let taken = attribution.taken.get_mut(request as usize).and_then(Option::take);
-        let op = self.requests[request].command.op;
+        let (id, op) = (self.requests[request].command.id, self.requests[request].command.op);
         let is_write = op == Op::Write;
         let story = match attribution.chained {
             Some(Chained { began, split: chain, led_by }) if is_write && began >= begun => {
@@ -384,20 +398,15 @@ impl Drive {
                 let own = if is_write && is_durable { Own::Program } else { Own::Nothing };
                 attribution.critical.add_wait(&self.flash, split, (begun, now), link, own)
             }
-            _ => {
-                let Taken { begun, split: wait, story } = taken
-                    .filter(|taken| taken.begun == begun)
-                    .unwrap_or(Taken { begun, split: Split::NONE, story: None });
-                *split += wait;
-                add_hit(split, self.spec.buffer_hit, now.since(begun) - wait.total());
-                story
-            }
+            _ => attribution.add_taken(split, id, (begun, now), self.spec.buffer_hit),
         };
         if op == Op::Flush {
             // The rows that it sent are its own: to itself they are programs.
             split.recharge(Cause::Flush, Cause::Program);
         }
-        self.book_past();
+        if awaits {
+            self.book_past();
+        }
         story
     }
 
@@ -410,11 +419,4 @@ impl Drive {
         split.add(Cause::Link, leaves.since(now));
         attribution.leaving.push_back(Attributed { split, story: None });
     }
-}
-
-/// Adds what a request spent that flash took no part in.
-fn add_hit(split: &mut Split, hit: Duration, spent: Duration) {
-    let hit = hit.min(spent);
-    split.add(Cause::Service, hit);
-    split.add(Cause::Buffer, spent - hit);
 }

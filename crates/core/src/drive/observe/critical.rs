@@ -15,9 +15,10 @@
 
 use crate::drive::observe::attribution::{OpBooks, Story};
 use crate::flash::{Flash, Keeper, Waits, add_kept, kept_between};
+use crate::sim::Ring;
 use crate::units::Die;
 use crate::units::{Cause, Duration, Instant, Split};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 /// No link.
 pub(in crate::drive) const NO_LINK: u64 = u64::MAX;
@@ -55,7 +56,7 @@ pub(in crate::drive) struct Ended {
     pub link: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Link {
     ended: Ended,
     parent: u64,
@@ -79,17 +80,35 @@ pub(in crate::drive) enum Own {
 /// The links that a request may still ask for, and what is under way.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Critical {
-    links: VecDeque<Link>,
+    links: Ring<Link>,
     /// The number of the first of them.
     first: u64,
     /// The operation that ended last.
-    pub ended: Option<Ended>,
+    pub ended: Ended,
     /// Those that wait for flash itself, by when they began; and when, by request.
     awaiting: BTreeSet<(Instant, u32)>,
     by_request: Vec<Instant>,
 }
 
+impl Default for Ended {
+    /// Nothing has ended yet.
+    fn default() -> Self {
+        let books = OpBooks::none(Instant::NEVER);
+        let (die, waits, idle) = (Die(0), Waits::default(), Cause::Space);
+        let (at, from, led_by, link) = (Instant::NEVER, Instant::START, NO_LINK, NO_LINK);
+        Self { at, die, work: Work::Other, books, waits, idle, from, led_by, link }
+    }
+}
+
 impl Ended {
+    /// An operation of which no books are kept has ended: what its die did is all that counts.
+    #[inline]
+    pub fn without_books(&mut self, at: Instant, die: Die, idle: Cause) {
+        (self.at, self.die, self.work, self.idle) = (at, die, Work::Other, idle);
+        (self.from, self.led_by, self.link) = (Instant::START, NO_LINK, NO_LINK);
+        self.books.enqueued = at;
+    }
+
     /// Adds what it spent from `from` on; its own work goes to `own`.
     pub(super) fn add_to(&self, flash: &Flash, split: &mut Split, from: Instant, own: Cause) {
         let Self { at, die, books, waits, idle, .. } = self;
@@ -177,19 +196,18 @@ impl Critical {
     /// The operation that ends now led to something that waited for it from `from` on only, when
     /// `led_by` had ended.
     pub fn joined(&mut self, now: Instant, from: Instant, led_by: u64) {
-        if let Some(ended) =
-            self.ended.as_mut().filter(|ended| ended.at == now && from > ended.books.enqueued)
-        {
+        let ended = &mut self.ended;
+        if ended.at == now && from > ended.books.enqueued {
             (ended.from, ended.led_by, ended.link) = (from, led_by, NO_LINK);
         }
     }
 
     /// The link that ends now, by its number.
     pub fn link(&mut self, flash: &Flash, now: Instant) -> u64 {
-        let Some(ended) = self.ended.filter(|ended| ended.at == now) else { return NO_LINK };
-        if ended.link != NO_LINK {
-            return ended.link;
+        if self.ended.at != now || self.ended.link != NO_LINK {
+            return if self.ended.at == now { self.ended.link } else { NO_LINK };
         }
+        let ended = self.ended;
         let number = self.first + self.links.len() as u64;
         let mut link = Link { ended, parent: NO_LINK, jump: number, depth: 0, sum: Split::NONE };
         if let Some(parent) = self.get(ended.led_by) {
@@ -204,9 +222,9 @@ impl Critical {
             }
         }
         ended.add_whole_to(flash, &mut link.sum);
+        self.ended.link = number;
         link.ended.link = number;
         self.links.push_back(link);
-        self.ended = Some(link.ended);
         number
     }
 
@@ -293,7 +311,8 @@ impl Critical {
     /// more. Says from when on the past may be asked for.
     pub fn lets_go(&mut self, waiting: Instant) -> Instant {
         let from = self.awaiting.first().map_or(waiting, |(begun, _)| waiting.min(*begun));
-        while self.links.pop_front_if(|link| link.ended.at < from).is_some() {
+        while self.links.get(0).is_some_and(|link| link.ended.at < from) {
+            self.links.pop_front();
             self.first += 1;
         }
         from

@@ -3,5 +3,6 @@
 pub(in crate::drive) mod attribution;
 pub(in crate::drive) mod booking;
 pub(in crate::drive) mod critical;
+mod direct;
 pub(in crate::drive) mod glance;
 pub(in crate::drive) mod timeline;
