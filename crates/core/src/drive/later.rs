@@ -1,11 +1,11 @@
 //! Work that is due at a time of its own, and that no flash operation announces.
 
 use crate::drive::Drive;
+use crate::sim::Ring;
 use crate::units::Instant;
-use std::collections::VecDeque;
 
 /// One such thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::drive) enum Task {
     /// A request that needed no flash ends: the write buffer or DRAM served it.
     Served { request: u32 },
@@ -18,6 +18,7 @@ pub(in crate::drive) enum Task {
     /// The scrubber's next page.
     Scrub,
     /// Failures that left something to do.
+    #[default]
     Settle,
     /// Perhaps the drive has been idle for so long that it folds its cache.
     Fold,
@@ -26,14 +27,14 @@ pub(in crate::drive) enum Task {
 /// All of it, in the order of the times; at one instant in the order in which it was put off.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Later {
-    queue: VecDeque<(Instant, Task)>,
+    queue: Ring<(Instant, Task)>,
     /// When the first of it is due: asked before every event of the drive.
     next_at: Instant,
 }
 
 impl Default for Later {
     fn default() -> Self {
-        Self { queue: VecDeque::new(), next_at: Instant::NEVER }
+        Self { queue: Ring::default(), next_at: Instant::NEVER }
     }
 }
 
@@ -47,11 +48,12 @@ impl Later {
     /// `task` is due at `at`.
     #[inline]
     pub fn put(&mut self, at: Instant, task: Task) {
-        if self.queue.back().is_none_or(|(last, _)| *last <= at) {
-            self.queue.push_back((at, task));
-        } else {
-            let place = self.queue.partition_point(|(other, _)| *other <= at);
-            self.queue.insert(place, (at, task));
+        self.queue.push_back((at, task));
+        // Nearly all are due after those that were put off before.
+        let mut place = self.queue.len() - 1;
+        while place > 0 && self.queue.get(place - 1).is_some_and(|(other, _)| *other > at) {
+            self.queue.swap(place - 1, place);
+            place -= 1;
         }
         self.next_at = self.next_at.min(at);
     }
@@ -63,7 +65,7 @@ impl Later {
             return None;
         }
         let (_, task) = self.queue.pop_front()?;
-        self.next_at = self.queue.front().map_or(Instant::NEVER, |(at, _)| *at);
+        self.next_at = self.queue.front().map_or(Instant::NEVER, |(at, _)| at);
         Some(task)
     }
 }

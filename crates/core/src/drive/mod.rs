@@ -266,13 +266,11 @@ impl Drive {
     /// ([`Drive::advance_before`]).
     #[inline]
     pub fn submit(&mut self, now: Instant, command: Command) {
-        if self.direct.is_possible() && self.ports.is_open() {
-            self.book_submitted(now, command.id);
-            if self.goes_directly(now, &command) {
-                return self.ports.count_fetched();
-            }
+        if self.direct.is_at_once() && self.goes_directly(now, &command) {
+            self.ports.count_fetched();
+        } else {
+            self.submit_in_turn(now, command);
         }
-        self.submit_in_turn(now, command);
     }
 
     #[inline(never)]
@@ -281,7 +279,7 @@ impl Drive {
         if let Some(timeline) = &mut self.timeline {
             timeline.submitted(now, command.id);
         }
-        if self.direct.is_possible() && self.ports.is_open() {
+        if self.direct.is_at_once() {
             self.ports.count_fetched();
             return self.begin_in_turn(now, command);
         }

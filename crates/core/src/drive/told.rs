@@ -114,7 +114,7 @@ impl Drive {
     fn row_ends_directly(&mut self, now: Instant, op: u32, first_slot: u32) {
         let die = self.flash.layout.die_of(self.ops[op].lane);
         self.book_end(now, op, die);
-        self.row_done(now, op, first_slot);
+        self.plain_row_done(now, op, first_slot);
         self.book_told();
         self.ops.release(op);
         self.collector.user_ended(die);

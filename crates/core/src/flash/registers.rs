@@ -16,10 +16,13 @@ impl Flash {
     /// True when a program runs whose successor may be preloaded now.
     #[inline]
     pub fn accepts_preload(&self, die: Die) -> bool {
+        if !self.cache_program {
+            return false;
+        }
         let d = &self.dies[die.index()];
         // Behind a page of the system area nothing goes ahead.
         let is_program = matches!(d.operation.what, What::Program { .. });
-        self.cache_program && d.phase == Phase::Programming && d.preloaded.is_none() && is_program
+        d.phase == Phase::Programming && d.preloaded.is_none() && is_program
     }
 
     /// Sends the data of the next program into the cache register while the array still programs

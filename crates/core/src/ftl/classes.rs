@@ -378,9 +378,13 @@ impl Classes {
 
 impl PageMap {
     /// The class of `lpn` when the host writes it now with hint `stream`. Without classes it is 0.
-    #[inline]
+    #[inline(always)]
     pub fn class_of_write(&self, lpn: Lpn, stream: u8) -> u32 {
-        let Some(classes) = &self.classes else { return 0 };
+        self.classes.as_ref().map_or(0, |classes| self.class_of(classes, lpn, stream))
+    }
+
+    #[inline(never)]
+    fn class_of(&self, classes: &Classes, lpn: Lpn, stream: u8) -> u32 {
         // Parity is no page of the host's that could be given back.
         let is_left = |ppn: &Ppn| ppn.is_some() && !(lpn.0 < self.user && self.is_trimmed(lpn));
         let old =

@@ -99,7 +99,7 @@ impl PageMap {
     /// True when the pool may choose a victim. While others of it wait for their erases the reserve
     /// must be whole, so that this one's copies fit: no collection begins at or below the hard mark
     /// before those erases are done.
-    #[inline]
+    #[inline(always)]
     pub fn may_collect(&self, pool: Pool) -> bool {
         let Collection { copying, copied } = &self.collections[pool.index()];
         let room = || {

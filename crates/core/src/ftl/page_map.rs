@@ -105,6 +105,7 @@ impl PageMap {
     }
 
     /// The maps (read only).
+    #[inline]
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
     }

@@ -48,6 +48,14 @@ impl<T: Copy + Default> Ring<T> {
         (at < self.len()).then(|| &self.places[place])
     }
 
+    /// Exchanges two of them, which have so many before them.
+    #[inline]
+    pub fn swap(&mut self, one: usize, other: usize) {
+        let place = |at| self.first.wrapping_add(at) & (self.places.len() - 1);
+        let (one, other) = (place(one), place(other));
+        self.places.swap(one, other);
+    }
+
     /// All, from the first on.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = &T> {

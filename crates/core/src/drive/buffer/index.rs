@@ -58,13 +58,16 @@ impl Index {
     }
 
     /// Adds the slot of a page that is not here.
+    #[inline]
     pub fn put(&mut self, slot: u32, lpn: Lpn) {
         let mut at = self.home(lpn);
         while self.places[at].0 != NIL {
             at = (at + 1) & (self.places.len() - 1);
         }
         self.places[at] = (slot, lpn);
-        if let Some(count) = self.in_group.get_mut(self.by_group.quotient(lpn.0) as usize) {
+        if !self.in_group.is_empty()
+            && let Some(count) = self.in_group.get_mut(self.by_group.quotient(lpn.0) as usize)
+        {
             *count += 1;
         }
     }
@@ -87,7 +90,9 @@ impl Index {
             at = (at + 1) & mask;
         }
         self.places[gap] = NO_SLOT;
-        if let Some(count) = self.in_group.get_mut(self.by_group.quotient(lpn.0) as usize) {
+        if !self.in_group.is_empty()
+            && let Some(count) = self.in_group.get_mut(self.by_group.quotient(lpn.0) as usize)
+        {
             *count -= 1;
         }
     }

@@ -223,6 +223,7 @@ impl WriteBuffer {
         slot
     }
 
+    #[inline(always)]
     fn take(&mut self, lpn: Lpn, mask: u64, stamp: Stamp) -> u32 {
         let number = self.free;
         self.births += 1;
@@ -320,6 +321,7 @@ impl WriteBuffer {
     }
 
     /// Takes a dirty slot out of the eviction order.
+    #[inline]
     pub fn leave_dirty(&mut self, slot: u32, state: State) {
         debug_assert_eq!(self.slots[slot as usize].state, State::Dirty);
         self.unlink(slot);
@@ -386,10 +388,10 @@ impl WriteBuffer {
 
     /// Gives the slot back.
     pub fn release(&mut self, slot: u32) {
-        if !self.slots[slot as usize].dropped && self.slots[slot as usize].successor == NIL {
+        let Slot { dropped, successor, elder, younger, .. } = self.slots[slot as usize];
+        if !dropped && successor == NIL {
             self.index_remove(slot);
         }
-        let (elder, younger) = (self.slots[slot as usize].elder, self.slots[slot as usize].younger);
         match elder {
             NIL => self.eldest = younger,
             elder => self.slots[elder as usize].younger = younger,
@@ -412,6 +414,7 @@ impl WriteBuffer {
     }
 
     /// Takes one of the requests that wait for `slot`.
+    #[inline]
     pub fn pop_waiter(&mut self, slot: u32) -> Option<u32> {
         self.waiters.pop(&mut self.slots[slot as usize].waiters)
     }
@@ -431,6 +434,7 @@ impl WriteBuffer {
         self.newest = slot;
     }
 
+    #[inline(always)]
     fn unlink(&mut self, slot: u32) {
         let Slot { previous, next, hinted, .. } = self.slots[slot as usize];
         self.hinted -= u32::from(hinted);

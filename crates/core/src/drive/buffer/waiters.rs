@@ -34,6 +34,7 @@ impl Waiters {
     }
 
     /// Takes the first request of the list that begins at `head`.
+    #[inline]
     pub fn pop(&mut self, head: &mut u32) -> Option<u32> {
         if *head == NIL {
             return None;

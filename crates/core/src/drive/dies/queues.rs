@@ -179,7 +179,7 @@ impl Fifo {
         (self.head != NIL).then_some(self.head)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, ops: &mut Slab<FlashOp>, op: u32) {
         ops[op].next = NIL;
         if self.tail == NIL {
@@ -190,7 +190,7 @@ impl Fifo {
         self.tail = op;
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, ops: &Slab<FlashOp>) -> Option<u32> {
         let op = self.front()?;
         self.head = ops[op].next;

@@ -228,7 +228,7 @@ impl Drive {
         let gc = self.next_gc(now, die);
         let has_users = self.queues[die.index()].has_users();
         if let Some(op) = gc.filter(|gc| !has_users || self.gc_goes_first(*gc)) {
-            self.queues[die.index()].gc.remove(&mut self.ops, op);
+            self.take_gc(die, op);
             return gc;
         }
         if has_users
@@ -238,9 +238,20 @@ impl Drive {
             return Some(op);
         }
         if let Some(op) = gc {
-            self.queues[die.index()].gc.remove(&mut self.ops, op);
+            self.take_gc(die, op);
         }
         gc
+    }
+
+    /// An operation of garbage collection leaves its list, in which it mostly is the first.
+    #[inline(always)]
+    fn take_gc(&mut self, die: Die, op: u32) {
+        let queue = &mut self.queues[die.index()].gc;
+        if queue.front() == Some(op) {
+            queue.pop(&self.ops);
+        } else {
+            queue.remove(&mut self.ops, op);
+        }
     }
 
     /// The operation of garbage collection that goes next on the die, of those that wait.

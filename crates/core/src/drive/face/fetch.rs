@@ -36,6 +36,11 @@ impl Drive {
     /// True where a limit of the controller had something to do at `now`, which is done.
     #[inline]
     pub(in crate::drive) fn limits_turn(&mut self, now: Instant) -> bool {
+        self.ports.is_limited() && self.has_limits_turn(now)
+    }
+
+    #[inline(never)]
+    fn has_limits_turn(&mut self, now: Instant) -> bool {
         match self.ports.limits_turn(now, &self.ftl) {
             None => return false,
             Some(Turn::Worked) => self.fetch_next(now),

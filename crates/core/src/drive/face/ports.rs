@@ -295,6 +295,7 @@ impl Ports {
     }
 
     /// True where the controller's cores, its DRAM or its writes are limited.
+    #[inline]
     pub fn is_limited(&self) -> bool {
         self.limits.is_some()
     }

@@ -26,8 +26,8 @@ impl Drive {
             self.advance_chain(now, lane);
         }
         if !self.is_known_to_want(pool)
-            && self.ftl.wants_collection(pool)
             && self.ftl.may_collect(pool)
+            && self.ftl.wants_collection(pool)
         {
             self.want_collection(now, pool);
         }

@@ -169,7 +169,7 @@ impl Drive {
     }
 
     /// An urgent pool's erases do not wait.
-    #[inline]
+    #[inline(always)]
     pub(in crate::drive) fn hurry_erases(&mut self, now: Instant, pool: Pool) {
         if let Some(holds) = &self.holds
             && holds.by_pool[pool.index()] > 0

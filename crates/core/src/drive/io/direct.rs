@@ -22,6 +22,8 @@ use crate::units::{Die, Instant, Lane, Lba, Lpn, Ppn, SECTOR};
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Direct {
     way: Way,
+    /// Commands take it as they come: nothing lies before the drive, and nothing of them is booked.
+    is_at_once: bool,
     /// By die: the operation of the read that works there. Empty where a die may have two.
     pub(super) ops: Vec<u32>,
     /// How many are under way.
@@ -40,13 +42,19 @@ enum Way {
 impl Direct {
     /// Reads do not take the direct way any more.
     pub fn close(&mut self) {
-        self.way = Way::Never;
+        (self.way, self.is_at_once) = (Way::Never, false);
     }
 
     /// True where reads may take the direct way.
     #[inline]
     pub fn is_possible(&self) -> bool {
         self.way == Way::Possible
+    }
+
+    /// True where commands take it as they come.
+    #[inline]
+    pub fn is_at_once(&self) -> bool {
+        self.is_at_once
     }
 }
 
@@ -63,6 +71,7 @@ impl Drive {
     #[cold]
     fn look_for_direct_way(&mut self) {
         self.direct.way = if self.is_plain() { Way::Possible } else { Way::Never };
+        self.direct.is_at_once = self.direct.is_possible() && self.begins_at_once();
         if self.direct.is_possible() && self.flash.cache_registers() == 0 {
             let Self { direct, ops, flash, .. } = self;
             let op = |die| direct_op(flash.layout.lanes_on(die).first());
@@ -130,7 +139,12 @@ impl Drive {
         if self.flash.has_trains() || self.buffer.find(lpn).is_some() {
             return false;
         }
-        let Translation::Ready(ppn) = self.ftl.translate(lpn) else { return false };
+        // No page is held for its stripe or by a log here: what the map says is all.
+        let ppn = self.ftl.mapping().physical(lpn);
+        debug_assert_eq!(self.ftl.translate(lpn) == Translation::Unwritten, ppn == Ppn::NONE);
+        if ppn == Ppn::NONE {
+            return false;
+        }
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
         let die = self.flash.layout.die_of(lane);
         if !self.is_free_for_host(die) {

@@ -9,7 +9,7 @@ use crate::drive::features::Scheme;
 use crate::drive::later::Task;
 use crate::ftl::Stream;
 use crate::sim::NIL;
-use crate::units::{Instant, Ppn};
+use crate::units::{Instant, Lane, Ppn};
 
 impl Drive {
     /// The end of a read on the direct way: nothing else waits for it but, perhaps, an erase.
@@ -143,17 +143,46 @@ impl Drive {
         self.finish_with(now, request, status);
     }
 
-    pub(in crate::drive) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
-        let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
-        let (mut parity, mut of_map) = (0, 0);
+    /// A row of a lane waits no longer.
+    #[inline(always)]
+    fn row_leaves(&mut self, lane: Lane, units: u32) {
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
         let waiting = &mut self.writes.rows[lane.index()].waiting;
         *waiting -= 1;
         if *waiting + 1 == ROWS_WAITING_MAX {
             self.ftl.set_taking(lane, true);
         }
-        self.stripe_row_done(lane, Stream::Host);
         self.writes.leaving -= 1;
+    }
+
+    /// A row is on flash, and no optional feature looks.
+    #[inline]
+    pub(in crate::drive) fn plain_row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
+        let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
+        let pool = self.ftl.pool_of(lane);
+        self.row_leaves(lane, units);
+        let (mut slot, mut ppn) = (first_slot, row);
+        while slot != NIL {
+            let (next, s) = (self.buffer.row_next(slot), self.buffer.slot(slot));
+            if !s.dropped {
+                self.ftl.commit(s.lpn, ppn);
+            }
+            self.slot_done(now, slot);
+            (slot, ppn) = (next, Ppn(ppn.0 + 1));
+        }
+        self.counters.host_units += u64::from(units);
+        self.ftl.row_programmed(row);
+        self.row_was_written(now, pool);
+        self.space_used(now, pool);
+        self.revive_pools(now);
+        self.take_writes(now);
+    }
+
+    pub(in crate::drive) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
+        let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
+        let (mut parity, mut of_map) = (0, 0);
+        self.row_leaves(lane, units);
+        self.stripe_row_done(lane, Stream::Host);
         let (mut slot, mut ppn) = (first_slot, row);
         while slot != NIL {
             let next = self.buffer.row_next(slot);

@@ -49,8 +49,7 @@ impl Drive {
 
     fn evict_dirty(&mut self, now: Instant) {
         while self.must_drain() {
-            let (is_wanted, stuck) = (self.is_flushing(), self.is_stuck());
-            if self.writes.own_room && stuck {
+            if self.writes.own_room && self.is_stuck() {
                 let last = self.writes.waiting.back();
                 self.writes.leaves_for = last.and_then(Incoming::request);
             }
@@ -63,7 +62,7 @@ impl Drive {
             };
             self.writes.leaves_for = None;
             if !evicted {
-                self.writes.seal_wanted |= is_wanted || stuck;
+                self.writes.seal_wanted |= self.is_flushing() || self.is_stuck();
                 break;
             }
         }

@@ -181,7 +181,7 @@ impl Drive {
                 if !self.writes.is_stalled {
                     self.writes.is_stalled = true;
                     self.counters.buffer.stalls += 1;
-                    self.book_past();
+                    self.if_booked(Self::book_past);
                 }
                 break;
             }
@@ -374,7 +374,15 @@ impl Drive {
     }
 
     /// Flushes end in their order: each waits for the oldest pages.
+    #[inline(always)]
     pub(in crate::drive) fn finish_flushes(&mut self, now: Instant) {
+        if !self.writes.flushes.is_empty() {
+            self.finish_each_flush(now);
+        }
+    }
+
+    #[inline(never)]
+    fn finish_each_flush(&mut self, now: Instant) {
         while let Some(Flush { request, up_to }) = self.writes.flushes.front().copied() {
             if self.buffer.oldest_birth().is_some_and(|born| born <= up_to)
                 || self.journal_lags(up_to)
