@@ -6,8 +6,8 @@
 //! `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
 use manx_core::stats::{
-    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, PaceReport, PslcReport, RainReport,
-    RetryReport, RotationReport, RunResult, ScrubReport, TolerantReport,
+    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, PaceReport, PowerReport, PslcReport,
+    RainReport, RetryReport, RotationReport, RunResult, ScrubReport, TolerantReport,
 };
 use manx_core::units::Duration;
 use serde_json::Value;
@@ -76,7 +76,7 @@ impl Quantities {
         let rain =
             RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
-        let pslc = Some(PslcReport::default());
+        let (power, pslc) = (Some(PowerReport::default()), Some(PslcReport::default()));
         let (pace, retry) = (Some(PaceReport::default()), Some(RetryReport::default()));
         let (log, map, faults) = (
             Some(LogReport::default()),
@@ -90,6 +90,7 @@ impl Quantities {
             pace,
             scrub,
             retry,
+            power,
             pslc,
             log,
             map,

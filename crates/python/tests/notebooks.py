@@ -15,8 +15,12 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parents[3]
+
+# Over TCP a kernel is given ports that were free a moment ago, and may not be any more.
+OVER_FILES = Config({"KernelManager": {"transport": "ipc"}})
 
 
 def run(name: str, keep: str | None) -> str:
@@ -24,7 +28,8 @@ def run(name: str, keep: str | None) -> str:
     notebook = nbformat.read(ROOT / "docs/notebooks" / name, as_version=4)
     nbformat.validate(notebook)
     with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(notebook, timeout=170, resources={"metadata": {"path": folder}})
+        resources = {"metadata": {"path": folder}}
+        client = NotebookClient(notebook, timeout=170, resources=resources, config=OVER_FILES)
         client.execute()
     if keep is not None:
         nbformat.write(notebook, Path(keep) / name)

@@ -7,6 +7,7 @@
 mod address;
 mod ids;
 mod op;
+mod power;
 mod quantity;
 mod share;
 mod size;
@@ -17,6 +18,7 @@ mod time;
 pub use address::{Lba, Lpn, Ppn, SECTOR};
 pub use ids::{Channel, Die, Lane, Lanes, Member, Pool};
 pub use op::Op;
+pub use power::Power;
 pub use quantity::QuantityError;
 pub use share::{over_provisioning, parse_over_provisioning, percentage, share, share_schema};
 pub use size::{Bandwidth, Bytes};

@@ -23,7 +23,8 @@ pub enum Cause {
     Channel,
     /// On the host link, and behind others there.
     Link,
-    /// For a place in the drive's queue, or its turn in a strict order.
+    /// For a place in the drive's queue, its turn in a strict order, or a share of the power
+    /// budget.
     Queue,
     /// For the write buffer itself: no row that held it up was on its way yet.
     Buffer,

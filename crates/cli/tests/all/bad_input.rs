@@ -101,6 +101,21 @@ fn an_override_is_refused_by_key_and_value() {
 }
 
 #[test]
+fn a_power_budget_that_nothing_draws_on_or_that_nothing_fits_into_is_refused() {
+    let refused = |sets: &[&str], words: &[&str]| {
+        let mut args = vec!["run", "quick"];
+        sets.iter().for_each(|set| args.extend(["--set", set]));
+        assert_refused(&args, words);
+    };
+    let (budget, program) = ("drive.power.budget=1W", "drive.power.program=80mW");
+    refused(&[program], &["drive.power.budget = 0W", "above 0W and at most 1000W"]);
+    refused(&[budget], &["drive.power.budget = 1W", "needs drive.power.program"]);
+    refused(&[budget, "drive.power.erase=1001mW"], &["drive.power.erase = 1001mW", "at most"]);
+    refused(&[budget, program, "drive.scheduler=fifo"], &["drive.power.budget", "read-first"]);
+    refused(&["drive.power.budget=1 hp"], &["\"1 hp\"", "mW or W"]);
+}
+
+#[test]
 fn a_throttle_is_refused_where_collections_take_no_time_or_writes_cause_them() {
     let throttle = ["run", "quick", "--set", "drive.firmware.throttle=20MB/s"];
     let refused = |more: &[&str], why: &str| {

@@ -11,6 +11,7 @@ mod gc;
 pub(super) mod job;
 mod log;
 mod map;
+mod power;
 mod pslc;
 mod recovery;
 mod retry;
@@ -109,6 +110,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     bus::all(scenario)?;
     firmware::all(scenario)?;
+    power::all(scenario)?;
     log::all(scenario)?;
     recovery::all(scenario)?;
     space::enough(&scenario.device, &scenario.ftl, &scenario.gc, &scenario.rain)?;

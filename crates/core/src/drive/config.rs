@@ -146,6 +146,7 @@ impl DriveConfig {
         drive.hold_erases(&self.erase);
         drive.scrub(&self.scrub, self.seed);
         drive.retry_reads(&self.retry, &self.ageing, self.seed);
+        drive.limit_power(&self.drive.power);
         drive.fold_cache(&self.device, &self.ftl);
     }
 }

@@ -44,7 +44,7 @@ impl Drive {
         let map = matches!(self.scheme, Scheme::Superblock | Scheme::CachedMap);
         let media = self.faults.is_some() || self.scrub.is_some() || self.decoding.is_some();
         let waits = self.suspension.is_some() || self.holds.is_some() || self.pace.is_some();
-        let waits = waits || self.fold.is_some();
+        let waits = waits || self.fold.is_some() || self.power.is_some();
         let is_watched = observed || map || media || waits || !self.takes_shortcuts();
         is_watched || self.dispatching != Dispatching::AtOnce
     }

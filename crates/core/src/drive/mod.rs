@@ -40,6 +40,7 @@ pub use config::DriveConfig;
 pub use crash::journal::JOURNAL_ENTRY;
 pub use crash::recovery::{CrashImage, Recovered, RecoverySpec};
 pub use crash::{power_cut::AtRisk, shut_down::Rest};
+pub use dies::power::PowerSpec;
 pub use face::command::{Command, Completion, Payload, PredictableLatency, Stamp, Status};
 pub use face::spec::{Arbitration, FirmwareSpec};
 pub use gc::windows::{WindowSchedule, Windows};
@@ -98,6 +99,8 @@ pub struct Drive {
     predictable: Option<Box<gc::fast_fail::Predictable>>,
     /// When collections may go on, if that depends on windows.
     gate: Option<Box<dies::gate::Gate>>,
+    /// The power that programs and erases may draw, if that is limited.
+    power: Option<Box<dies::power::Budget>>,
     /// When a cache of blocks with one bit a cell is folded, if there is one.
     fold: Option<Box<gc::fold::Fold>>,
     /// How far collections may copy, if they are paced against the host's writes.
@@ -185,6 +188,7 @@ impl Drive {
             wakes_at: Instant::NEVER,
             predictable: None,
             gate: None,
+            power: None,
             fold: None,
             pace: gc::pace::Pace::new(gc, &ftl),
             watches: false,
@@ -197,7 +201,7 @@ impl Drive {
                 Some(_) => features::Scheme::LogBlocks,
                 None => features::Scheme::Page,
             },
-            merges: gc::merge::Merges::new(gc, &flash, &ftl),
+            merges: gc::merge::Merges::new(spec, gc, &flash, &ftl),
             kept: None,
             dftl: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
@@ -382,6 +386,7 @@ impl Drive {
     fn event_is_over(&mut self, now: Instant) {
         self.stop_given_up(now);
         self.pause_refused(now);
+        self.share_power(now);
         self.fail_overtaken(now);
     }
 

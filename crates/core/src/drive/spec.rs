@@ -1,7 +1,7 @@
 //! The settings of the drive around the flash: buffer, scheduler, queue, controller, link,
 //! preconditioning.
 
-use crate::drive::FirmwareSpec;
+use crate::drive::{FirmwareSpec, PowerSpec};
 use crate::flash::{ChannelOrder, ChannelTake};
 use crate::units::{Bandwidth, Bytes, Duration, share, share_schema};
 use schemars::JsonSchema;
@@ -43,6 +43,9 @@ pub struct DriveSpec {
     /// The controller as a shared resource.
     #[serde(skip_serializing_if = "FirmwareSpec::is_off")]
     pub firmware: FirmwareSpec,
+    /// Programs and erases that are under way at once, by their power.
+    #[serde(skip_serializing_if = "PowerSpec::is_off")]
+    pub power: PowerSpec,
     /// Data rate of the host link, each direction.
     pub link: Bandwidth,
     /// Bytes with which the drive asks for a command: they queue behind data that was read.
@@ -71,6 +74,7 @@ impl Default for DriveSpec {
             queue_depth: 0,
             controller: Duration::ZERO,
             firmware: FirmwareSpec::default(),
+            power: PowerSpec::default(),
             link: Bandwidth::default(),
             link_fetch: Bytes::new(0),
             link_command: Bytes::new(0),

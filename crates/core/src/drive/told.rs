@@ -1,6 +1,7 @@
 //! The end of a flash operation: its owner is told, then the rooms that may begin something now.
 //! This is where each owner of an operation is told.
 
+use super::dies::power::Refused;
 use super::dies::queues::{FlashOp, Owner};
 use super::gc::mode::Admission;
 use super::{Drive, Status};
@@ -106,6 +107,17 @@ impl Drive {
                 }
             }
             _ => false,
+        }
+    }
+
+    /// Dies that were refused begin, as far as the budget goes.
+    pub(in crate::drive) fn share_power(&mut self, now: Instant) {
+        while let Some(Refused { die, since, .. }) =
+            self.power.as_mut().and_then(|power| power.next_turn())
+        {
+            self.counters.power.waited += now.since(since);
+            self.flash.waits_for_power(now, die, false);
+            self.dispatch(now, die);
         }
     }
 

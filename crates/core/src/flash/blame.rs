@@ -33,10 +33,12 @@ pub enum Keeper {
     Slot,
     /// A program of host data that a flush had sent to flash.
     Flush,
+    /// Nothing: an operation of it waits for a share of the power budget.
+    Power,
 }
 
 /// How many keepers there are.
-pub const KEEPERS: usize = 9;
+pub const KEEPERS: usize = 10;
 
 /// Nanoseconds by keeper.
 pub type Kept = [u64; KEEPERS];
@@ -54,7 +56,13 @@ impl Keeper {
             Keeper::Suspension => "suspension",
             Keeper::Slot => "slot",
             Keeper::Flush => "flush",
+            Keeper::Power => "power",
         }
+    }
+
+    /// True while the die does nothing.
+    fn is_idle(self) -> bool {
+        matches!(self, Keeper::Nobody | Keeper::Closed | Keeper::Slot | Keeper::Power)
     }
 
     pub(super) fn of(operation: &Operation) -> Self {
@@ -276,7 +284,7 @@ impl Blame {
     pub fn close(&mut self, now: Instant, die: usize, closed: bool) {
         let books = &mut self.dies[die];
         books.closed = closed;
-        if matches!(books.keeper, Keeper::Nobody | Keeper::Closed | Keeper::Slot) {
+        if books.keeper.is_idle() {
             books.turn(now, if closed { Keeper::Closed } else { Keeper::Nobody }, self.past_from);
         }
     }
@@ -438,6 +446,7 @@ pub fn add_kept(split: &mut Split, kept: &Kept, idle: Cause) {
         Some(Cause::Suspension),
         Some(Cause::Channel),
         Some(Cause::Flush),
+        Some(Cause::Queue),
     ];
     for (cause, ns) in CAUSES.into_iter().zip(kept) {
         split.add(cause.unwrap_or(idle), Duration::from_ns(*ns));

@@ -37,6 +37,7 @@ mod lean;
 mod occupation;
 mod order;
 mod past;
+mod power;
 mod pulses;
 mod registers;
 mod remaining;

@@ -17,6 +17,7 @@ mod merges;
 mod oracle;
 mod pages;
 mod planes;
+mod power;
 mod predictable;
 mod program_suspension;
 mod pslc;

@@ -176,7 +176,8 @@ pub struct CauseTimes {
     pub channel: f64,
     /// On the host link, and behind others there (microseconds).
     pub link: f64,
-    /// For a place in the drive's queue, or its turn in a strict order (microseconds).
+    /// For a place in the drive's queue, its turn in a strict order, or a share of the power budget
+    /// (microseconds).
     pub queue: f64,
     /// For the write buffer or the array's memory itself, while nothing that held it up was on its
     /// way to flash (microseconds).
@@ -317,8 +318,8 @@ pub struct SlowFlash {
     /// The die it went to (number, from 0).
     pub die: u32,
     /// The work that it met there: `nothing`, `erase`, `program`, `flush` (a program that a flush
-    /// had sent), `gc_copy`, `read`, `slot` (its channel, which gives none), or `closed` (GC drains
-    /// or holds the channel).
+    /// had sent), `gc_copy`, `read`, `slot` (its channel, which gives none), `power` (an operation
+    /// of it waits for the power budget), or `closed` (GC drains or holds the channel).
     pub met: String,
     /// The block that the die worked on (number on the whole drive); null if none.
     pub block: Option<u32>,

@@ -2,8 +2,8 @@
 
 use super::counters::counters;
 use super::{
-    FaultCounters, LogCounters, MapCounters, PaceCounters, PslcCounters, RainCounters,
-    RetryCounters, RotationCounters, ScrubCounters,
+    FaultCounters, LogCounters, MapCounters, PaceCounters, PowerCounters, PslcCounters,
+    RainCounters, RetryCounters, RotationCounters, ScrubCounters,
 };
 use crate::units::Duration;
 use schemars::JsonSchema;
@@ -56,6 +56,8 @@ counters! {
         group scrub: ScrubCounters,
         /// Read retry.
         group retry: RetryCounters,
+        /// The power budget of programs and erases.
+        group power: PowerCounters,
         /// A cache of blocks with one bit a cell.
         group pslc: PslcCounters,
         /// A log-block FTL.

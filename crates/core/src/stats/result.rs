@@ -7,9 +7,9 @@
 
 use super::{
     ActReport, ArrayCounters, AttributionReport, BufferCounters, CountSummary, FaultCounters,
-    LatencySummary, LogReport, MapReport, OverTimeReport, PaceReport, PowerLossReport, PslcReport,
-    PtsReport, RainReport, RetryReport, RotationReport, ScrubReport, StateReport, StressReport,
-    TraceReport, ratio,
+    LatencySummary, LogReport, MapReport, OverTimeReport, PaceReport, PowerLossReport, PowerReport,
+    PslcReport, PtsReport, RainReport, RetryReport, RotationReport, ScrubReport, StateReport,
+    StressReport, TraceReport, ratio,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,9 @@ pub struct RunResult {
     /// Read retry; absent where every read decodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryReport>,
+    /// The power budget of programs and erases; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerReport>,
     /// The cache of blocks with one bit a cell; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pslc: Option<PslcReport>,

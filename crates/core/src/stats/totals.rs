@@ -103,6 +103,8 @@ pub struct Parts {
     pub scrub: bool,
     /// Read retry.
     pub retry: bool,
+    /// A power budget.
+    pub power: bool,
     /// A cache of blocks with one bit a cell.
     pub pslc: bool,
     /// Log blocks.
@@ -183,6 +185,7 @@ impl RunTotals {
             scrub: parts.scrub.then(|| counters.scrub.report(span)),
             retry: parts.retry.then(|| counters.retry.into()),
             array: self.array,
+            power: parts.power.then(|| counters.power.into()),
             pslc: parts.pslc.then(|| counters.pslc.into()),
             log: parts.log.then(|| LogReport::new(&counters.log)),
             power_loss: self.power_loss,

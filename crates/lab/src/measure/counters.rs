@@ -63,7 +63,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Window>, MeasureError> 
         if rate <= 0.0 {
             return Err(error(format!("host_gb_per_s = {rate} is not allowed: above 0")));
         }
-        windows.push(Window { from, to, waf: waf.max(1.0), bytes_per_s: rate * 1e9 });
+        windows.push(Window { from, to, waf: Some(waf.max(1.0)), bytes_per_s: rate * 1e9 });
     }
     if windows.len() < 3 {
         let message = format!("{} windows: at least 3 are needed", windows.len());

@@ -4,9 +4,9 @@
 //! A measurement is either the latencies of one run under a steady load ([`fio`]: fio's JSON and
 //! json+; [`fio_log`]: its logs of latencies; [`blkparse`]: D and C events of a blktrace), or
 //! windows of a long write ([`counters`]: WAF and rate by capacities written; [`totals`]: the
-//! drive's own counters of host and media bytes; both as CSV). A file that is broken, or says what
-//! cannot be, is one error that names the file, the place, the value and what is allowed; two files
-//! that contradict each other likewise ([`consistent`]).
+//! drive's own counters of host and media bytes; both as CSV; [`iostat`]: rates alone). A file that
+//! is broken, or says what cannot be, is one error that names the file, the place, the value and
+//! what is allowed; two files that contradict each other likewise ([`consistent`]).
 
 mod blkparse;
 mod consistent;
@@ -14,6 +14,7 @@ mod counters;
 mod error;
 mod fio;
 mod fio_log;
+mod iostat;
 mod json;
 mod said;
 mod samples;
@@ -32,6 +33,9 @@ pub use state::DriveState;
 
 use crate::load::read_bounded;
 use std::path::Path;
+
+/// A drive that collects writes at no more than so much of its best rate.
+const SLOWER: f64 = 0.8;
 
 /// The content of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,10 +93,20 @@ pub struct Window {
     pub from: f64,
     /// Those when it ended.
     pub to: f64,
-    /// Bytes that reached the flash for each byte of the host.
-    pub waf: f64,
+    /// Bytes that reached the flash for each byte of the host, if the drive was asked.
+    pub waf: Option<f64>,
     /// Bytes of the host in a second.
     pub bytes_per_s: f64,
+}
+
+impl Window {
+    /// True where the drive, fresh at first, collected: by its WAF or, where nobody asked for it, by
+    /// a rate below the best of `all` when every block had been written.
+    pub fn collects(&self, all: &[Window]) -> bool {
+        let most = all.iter().map(|window| window.bytes_per_s).fold(0.0, f64::max);
+        let is_slow = self.to > 1.0 && self.bytes_per_s < SLOWER * most;
+        self.waf.map_or(is_slow, |waf| waf > 1.05)
+    }
 }
 
 impl Measurement {
@@ -107,7 +121,8 @@ impl Measurement {
         let bytes = read_bounded(Path::new(file))
             .map_err(|why| MeasureError::new(file, "", format!("cannot read it: {why}")))?;
         let text = std::str::from_utf8(&bytes).map_err(|_| {
-            let message = "not a text: fio's JSON or log, blkparse's text, or CSV is expected";
+            let message =
+                "not a text: fio's JSON or log, blkparse's or iostat's text, or CSV is expected";
             MeasureError::new(file, "", message)
         })?;
         Self::of(file, text, &Said { state: own.state.or(state), ..own })
@@ -122,7 +137,9 @@ impl Measurement {
         }
         let samples =
             |all: &[_], depth| Ok(Measured::Latencies(samples::latencies(file, all, depth, said)?));
-        let what = if fio::is_json(trimmed) {
+        let what = if iostat::is_json(trimmed) || iostat::is_text(trimmed) {
+            Measured::Windows(iostat::read(file, text, said)?)
+        } else if fio::is_json(trimmed) {
             Measured::Latencies(fio::read(file, text)?)
         } else if fio_log::is_log(trimmed) {
             samples(&fio_log::read(file, text)?, None)?

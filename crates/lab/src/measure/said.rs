@@ -2,7 +2,7 @@
 //! itself does not say, `FILE@filled,depth=16,engine=io_uring,processes=4,capacity=7.68TB`.
 
 use super::DriveState;
-use manx_core::units::Bytes;
+use manx_core::units::{Bytes, Duration};
 
 /// The words about a file beside its name.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Said {
     pub engine: Option<String>,
     /// Bytes that the host sees of the drive.
     pub capacity: Option<u64>,
+    /// Seconds between two reports of a series.
+    pub interval: Option<f64>,
 }
 
 impl Said {
@@ -41,10 +43,16 @@ impl Said {
                     let bytes = bytes.map_err(|_| format!("{part}: a size such as 7.68TB"))?;
                     said.capacity = Some(bytes.get()).filter(|bytes| *bytes > 0);
                 }
+                "interval" => {
+                    let time: Result<Duration, _> = value.parse();
+                    let time = time.ok().filter(|time| !time.is_zero());
+                    let time = time.ok_or_else(|| format!("{part}: a time such as 1s"))?;
+                    said.interval = Some(time.as_s_f64());
+                }
                 _ => {
                     return Err(format!(
                         "{part} is not allowed: a state (fresh, filled, overwritten:N), depth=N, \
-                         processes=N, engine=NAME, capacity=SIZE"
+                         processes=N, engine=NAME, capacity=SIZE, interval=TIME"
                     ));
                 }
             }

@@ -55,7 +55,7 @@ fn windows_are_read_in_any_order_of_columns() {
     .unwrap();
     let Measured::Windows(windows) = &found.what else { panic!("{found:?}") };
     assert_eq!((windows.len(), found.state), (3, DriveState::Filled));
-    let last = Window { from: 1.1, to: 1.2, waf: 3.0, bytes_per_s: 1.6e9 };
+    let last = Window { from: 1.1, to: 1.2, waf: Some(3.0), bytes_per_s: 1.6e9 };
     assert_eq!(windows[2], last);
     let turned: String = CSV
         .lines()
@@ -193,6 +193,37 @@ const TOTALS: &str = "time_s,Data Units Written,Physical Media Units Written
 30,3000000,2560000000000
 ";
 
+/// `iostat -x`: the mean since boot, five intervals, and one in whose middle the writes end.
+const IOSTAT: &str = "Linux 6.1.0 (host)  11/27/2026  _x86_64_  (8 CPU)
+
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+           1.00    0.00    2.00    0.00    0.00   97.00
+
+Device            r/s     rkB/s     w/s     wkB/s  w_await  %util
+nvme0n1         10.00    900.00   10.00    900.00     0.10   1.00
+
+Device            r/s     rkB/s     w/s     wkB/s  w_await  %util
+nvme0n1          0.00      0.00 40000.0 5120000.00    0.10 100.00
+
+Device            r/s     rkB/s     w/s     wkB/s  w_await  %util
+nvme0n1          0.00      0.00 40000.0 5120000.00    0.10 100.00
+
+Device            r/s     rkB/s     w/s     wkB/s  w_await  %util
+nvme0n1          0.00      0.00     0.0      0.00     0.00   0.00
+
+Device            r/s     rkB/s     w/s     wkB/s  w_await  %util
+nvme0n1          0.00      4.00 20000.0 2560000.00    0.10 100.00
+
+Device            r/s     rkB/s     w/s     wkB/s  w_await  %util
+nvme0n1          0.00      0.00 20000.0 2560000.00    0.10 100.00
+
+Device            r/s     rkB/s     w/s     wkB/s  w_await  %util
+nvme0n1          0.00      0.00    10.0    1280.00    0.10   1.00
+
+Device            r/s     rkB/s     w/s     wkB/s  w_await  %util
+nvme0n1          0.00      0.00     0.0      0.00     0.00   0.00
+";
+
 fn said(text: &str) -> Said {
     Said::parse(text).unwrap()
 }
@@ -219,9 +250,62 @@ fn counters_that_rise_become_windows() {
     let found = Measurement::of("a.csv", TOTALS, &said("capacity=1024GB")).unwrap();
     let Measured::Windows(windows) = &found.what else { panic!("{found:?}") };
     let rates: Vec<(f64, f64, f64)> =
-        windows.iter().map(|of| (of.to, of.waf, of.bytes_per_s / 1e9)).collect();
+        windows.iter().filter_map(|of| Some((of.to, of.waf?, of.bytes_per_s / 1e9))).collect();
     assert_eq!(rates[..2], [(0.5, 1.0, 51.2), (1.0, 2.0, 51.2)]);
-    assert_eq!((windows.len(), windows[2].from, windows[2].waf), (3, 1.0, 2.0));
+    assert_eq!((windows.len(), windows[2].from, windows[2].waf), (3, 1.0, Some(2.0)));
+}
+
+#[test]
+fn a_series_of_rates_becomes_windows_without_a_waf() {
+    // 5.12 GB (of 1024 B a kB) in the first interval of 10 s.
+    let asked = said("interval=10s,capacity=500GB");
+    let found = Measurement::of("a.txt", IOSTAT, &asked).unwrap();
+    let Measured::Windows(windows) = &found.what else { panic!("{found:?}") };
+    let (fast, slow) = (5_120_000.0 * 1024.0, 2_560_000.0 * 1024.0);
+    let part = 10.0 * fast / 500e9;
+    let window = |from, to, bytes_per_s| Window { from, to, waf: None, bytes_per_s };
+    let expected = [
+        window(0.0, part, fast),
+        window(part, part + part, fast),
+        window(part + part, part + part + 0.5 * part, slow),
+        window(part + part + 0.5 * part, part + part + 0.5 * part + 0.5 * part, slow),
+    ];
+    assert_eq!(windows.as_slice(), expected);
+    assert_eq!(found.state, DriveState::Fresh);
+    // A drive that is not full yet is slow for another reason.
+    assert!(!windows.iter().any(|window| window.collects(windows)));
+    let full = Window { from: 1.0, to: 1.1, ..windows[3] };
+    assert!(full.collects(windows) && !Window { bytes_per_s: fast, ..full }.collects(windows));
+    let disk = |kb: f64| {
+        format!(r#"{{"disk": [{{"disk_device": "nvme0n1", "r/s": 0.0, "wkB/s": {kb}}}]}}"#)
+    };
+    let disks = [900.0, 5_120_000.0, 5_120_000.0, 2_560_000.0, 2_560_000.0, 1280.0].map(disk);
+    let document =
+        format!(r#"{{"sysstat": {{"hosts": [{{"statistics": [{}]}}]}}}}"#, disks.join(", "));
+    assert_eq!(Measurement::of("a.json", &document, &asked).unwrap().what, found.what);
+}
+
+#[test]
+fn each_bad_series_has_one_error() {
+    let asked = said("interval=10s,capacity=500GB");
+    let cut = |from: &str, to: &str| IOSTAT.replacen(from, to, 1);
+    let json = r#"{"sysstat": {"hosts": [{"statistics": [{"disk": [{"disk_device": "a"}]}]}]}}"#;
+    let cases: [(String, &Said, &str); 9] = [
+        (IOSTAT.to_string(), &said("capacity=1TB"), "FILE@interval=1s"),
+        (IOSTAT.to_string(), &said("interval=1s"), "need the drive's capacity"),
+        (cut("nvme0n1          0.00", "nvme1n1          0.00"), &asked, "devices nvme0n1 and"),
+        (cut("5120000.00", "5120000,00"), &asked, "line 10: 5120000,00 is no rate"),
+        (cut("    0.10 100.00", ""), &asked, "line 10: 5 values under 7 columns"),
+        (cut("     4.00", "900000.00"), &asked, "it read 5.9 % of what it wrote"),
+        (IOSTAT.to_string(), &said("interval=1s,capacity=100TB"), "0 windows of 0.05"),
+        (json.to_string(), &asked, "sysstat.hosts[0].statistics[0]: no rate of writes"),
+        (json.replace("statistics", "x"), &asked, "\"statistics\" is missing"),
+    ];
+    for (text, said, words) in cases {
+        let error = Measurement::of("a.txt", &text, said).expect_err(words).to_string();
+        assert!(error.starts_with("a.txt") && error.contains(words), "{words}\n{error}");
+    }
+    assert!(Said::parse("interval=0s").unwrap_err().contains("a time such as 1s"));
 }
 
 #[test]

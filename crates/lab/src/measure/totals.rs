@@ -88,7 +88,8 @@ pub(super) fn read(file: &str, text: &str, said: &Said) -> Result<Vec<Window>, M
                          host writes; is the unit of a column another one?"
                     )));
                 }
-                windows.push(Window { from, to, waf: waf.max(1.0), bytes_per_s: host / seconds });
+                let waf = Some(waf.max(1.0));
+                windows.push(Window { from, to, waf, bytes_per_s: host / seconds });
                 written = to;
             }
         }

@@ -313,6 +313,7 @@ fn parts(scenario: &Scenario) -> Parts {
         pace: scenario.gc.pace != Pace::Off,
         scrub: scenario.scrub.is_on(),
         retry: scenario.retry.is_on(),
+        power: !scenario.drive.power.is_off(),
         pslc: scenario.ftl.placement == DataPlacement::Pslc,
         log: scenario.ftl.kind == FtlKind::LogBlock,
         faults: scenario.faults.is_on(),

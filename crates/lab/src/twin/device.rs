@@ -149,7 +149,8 @@ impl Table<'_> {
             for (key, value) in super::writes::small() {
                 self.set(key, toml(value), small);
             }
-            let fineness = "fitted: the best of those compared, by the WAF of its windows";
+            let fineness =
+                "fitted: the best of those compared, by the WAF or the rates of its windows";
             self.set("geometry.blocks", writes.way.superblocks.to_string(), fineness);
         }
         for (number, parameter) in writes.space.parameters.iter().enumerate() {

@@ -42,7 +42,8 @@ pub use reads::{EXPLAINED, ReadRun, Reads};
 pub use shipped::shipped;
 pub use show::{document, text};
 pub use space::{Parameter, Place, Space, Unit};
-pub use writes::{Fits, Way, WindowFit, Writes};
+pub use windows::{Fits, WindowFit};
+pub use writes::{Way, Writes};
 
 use crate::load::read_device;
 use crate::measure::{Measured, Measurement, consistent};

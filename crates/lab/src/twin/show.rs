@@ -8,7 +8,8 @@ use super::doubt::Range;
 use super::latency::{Figures, errors, left_out};
 use super::reads::{EXPLAINED, ReadRun, Reads};
 use super::space::Space;
-use super::writes::{Fits, Way, WindowFit, Writes};
+use super::windows::{Fits, WindowFit};
+use super::writes::{Way, Writes};
 use crate::json::indented;
 use crate::measure::{Measured, Measurement};
 use serde_json::{Value, json};
@@ -208,9 +209,9 @@ fn windows(writes: &Writes, measurements: &[Measurement], text: &mut String) {
         let WindowFit { measured, modelled, is_held_out } = window;
         let _ = writeln!(
             text,
-            "  {:>7.3} {:>6.2} > {:<6.2} {:>6.2} > {:<6.2} GB/s{}",
+            "  {:>7.3} {:>6} > {:<6.2} {:>6.2} > {:<6.2} GB/s{}",
             measured.to,
-            measured.waf,
+            measured.waf.map_or("-".to_string(), |waf| format!("{waf:.2}")),
             modelled.waf,
             measured.bytes_per_s / 1e9,
             modelled.bytes_per_s / 1e9,
@@ -220,15 +221,16 @@ fn windows(writes: &Writes, measurements: &[Measurement], text: &mut String) {
     text.push('\n');
     for (what, fits) in parts(writes) {
         let Fits { windows, waf, rate, near } = fits;
-        let (waf, rate) = (100.0 * waf, 100.0 * rate);
+        let rate = 100.0 * rate;
+        let waf = waf.map_or("not measured".to_string(), |waf| format!("{:.1} % off", 100.0 * waf));
         let _ = writeln!(
             text,
-            "  {what}: {windows} windows, WAF {waf:.1} % off, rate {rate:.1} %, {near} rates \
-             within 15 %"
+            "  {what}: {windows} windows, WAF {waf}, rate {rate:.1} % off, {near} rates within \
+             15 %"
         );
     }
     if let (Some(measured), Some(modelled)) = (
-        period(writes, &|window| window.measured.waf),
+        period(writes, &|window| window.measured.waf.unwrap_or(0.0)),
         period(writes, &|window| window.modelled.waf),
     ) {
         let _ = writeln!(

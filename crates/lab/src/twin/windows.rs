@@ -1,5 +1,6 @@
 //! Long writes, window by window: what the drive programmed for what the host wrote, and how fast.
 
+use crate::measure::Window;
 use crate::prepare::{host_sectors, make};
 use crate::run::RunError;
 use manx_core::config::Scenario;
@@ -16,6 +17,53 @@ pub struct Done {
     pub waf: f64,
     /// Bytes of the host in a second of virtual time.
     pub bytes_per_s: f64,
+}
+
+/// A rate within this of the measured one is near.
+pub const NEAR: f64 = 0.15;
+
+/// A window, measured and modelled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowFit {
+    /// The measured window.
+    pub measured: Window,
+    /// The model's figures.
+    pub modelled: Done,
+    /// It was not fitted, but predicted.
+    pub is_held_out: bool,
+}
+
+/// Mean relative errors over windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fits {
+    /// Windows.
+    pub windows: usize,
+    /// Of the WAF, where it was measured.
+    pub waf: Option<f64>,
+    /// Of the rate.
+    pub rate: f64,
+    /// Windows whose rate is off by no more than `NEAR`.
+    pub near: usize,
+}
+
+impl Fits {
+    /// Over these windows.
+    pub fn of<'a>(windows: impl Iterator<Item = &'a WindowFit>) -> Self {
+        let (mut count, mut asked, mut near) = (0usize, 0usize, 0usize);
+        let (mut waf, mut rate) = (0.0, 0.0);
+        for WindowFit { measured, modelled, .. } in windows {
+            count += 1;
+            if let Some(known) = measured.waf {
+                asked += 1;
+                waf += (modelled.waf / known - 1.0).abs();
+            }
+            let off = (modelled.bytes_per_s / measured.bytes_per_s - 1.0).abs();
+            rate += off;
+            near += usize::from(off <= NEAR);
+        }
+        let waf = (asked > 0).then(|| waf / asked as f64);
+        Self { windows: count, waf, rate: rate / count.max(1) as f64, near }
+    }
 }
 
 /// Requests between two looks at the stop flag.

@@ -11,7 +11,7 @@ use super::journal::Journal;
 use super::newton::{Ended, Errors, polish};
 use super::search::{Effort, descend};
 use super::space::{Parameter, Place, Space, Unit};
-use super::windows::{Done, play};
+use super::windows::{Done, WindowFit, play};
 use super::{Moment, Settings, Stage, TwinError};
 use crate::load::Request;
 use crate::measure::{DriveState, Measured, Window};
@@ -30,8 +30,6 @@ const ABOUT: f64 = 0.2;
 /// Straight steps of all parameters; then points of a search around them.
 const STEPS: usize = 3;
 const AROUND: usize = 40;
-/// A rate within this of the measured one is near.
-pub const NEAR: f64 = 0.15;
 /// An error is no larger than this.
 const FAR: f64 = 3.0;
 /// The rate counts so much beside the WAF.
@@ -63,46 +61,6 @@ pub const WAYS: [Way; 4] = {
 /// Then the best of them with so many superblocks.
 const FINENESS: [u32; 2] = [256, 1024];
 
-/// A window, measured and modelled.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WindowFit {
-    /// The measured window.
-    pub measured: Window,
-    /// The model's figures.
-    pub modelled: Done,
-    /// It was not fitted, but predicted.
-    pub is_held_out: bool,
-}
-
-/// Mean relative errors over windows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Fits {
-    /// Windows.
-    pub windows: usize,
-    /// Of the WAF.
-    pub waf: f64,
-    /// Of the rate.
-    pub rate: f64,
-    /// Windows whose rate is off by no more than `NEAR`.
-    pub near: usize,
-}
-
-impl Fits {
-    /// Over these windows.
-    pub fn of<'a>(windows: impl Iterator<Item = &'a WindowFit>) -> Self {
-        let (mut count, mut near, mut waf, mut rate) = (0usize, 0usize, 0.0, 0.0);
-        for WindowFit { measured, modelled, .. } in windows {
-            count += 1;
-            waf += (modelled.waf / measured.waf - 1.0).abs();
-            let off = (modelled.bytes_per_s / measured.bytes_per_s - 1.0).abs();
-            rate += off;
-            near += usize::from(off <= NEAR);
-        }
-        let n = count.max(1) as f64;
-        Self { windows: count, waf: waf / n, rate: rate / n, near }
-    }
-}
-
 /// The fit of a long write.
 #[derive(Clone, Debug)]
 pub struct Writes {
@@ -112,7 +70,7 @@ pub struct Writes {
     pub windows: Vec<WindowFit>,
     /// How it collects.
     pub way: Way,
-    /// The ways with how far their WAF was off, the best first.
+    /// The ways with how far their WAF, or the course of their rate, was off, the best first.
     pub ways: Vec<(Way, f64)>,
     /// The parameters.
     pub space: Space,
@@ -152,11 +110,12 @@ pub(super) fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Option<W
     }
     let until = settings.after();
     let fitted: Vec<Window> = windows.iter().copied().filter(|of| of.to <= until).collect();
-    if fitted.len() < 3 || fitted.iter().all(|window| window.waf < 1.05) {
+    if fitted.len() < 3 || !fitted.iter().any(|window| window.collects(&fitted)) {
         let (name, fitted) = (&measurement.name, fitted.len());
         let message = format!(
             "{name}: {fitted} windows are left to be fitted, and nothing was collected in them: \
-             WAF is 1 until the drive is full; hold out less, or write longer"
+             WAF is 1, and the rate at its most, until the drive is full; hold out less, or write \
+             longer"
         );
         return Err(TwinError::Asked(message));
     }
@@ -165,15 +124,25 @@ pub(super) fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Option<W
     fit.run(number, windows).map(Some)
 }
 
+/// The figures that tell spare space and victims.
+fn told(windows: &[Window]) -> &'static str {
+    match windows.iter().all(|window| window.waf.is_some()) {
+        true => "the WAF of its windows",
+        false => "the course of its rate",
+    }
+}
+
 /// Spare space, the times of a program and of a copy's read, the link, and the throttle.
 fn space_of(windows: &[Window]) -> Space {
     let rates = windows.iter().map(|window| window.bytes_per_s / 1e6);
     let most = rates.fold(1.0, f64::max);
     // The drive's dies program so much together.
-    let together = windows.iter().map(|of| of.bytes_per_s * of.waf).fold(1.0, f64::max);
+    let programmed = |of: &Window| of.bytes_per_s * of.waf.unwrap_or(1.0);
+    let together = windows.iter().map(programmed).fold(1.0, f64::max);
     let program = DIES * PAGE as f64 / together * 1e6;
     // From when on there was no room: what was written until then beyond the capacity.
-    let full = windows.iter().find(|window| window.waf > 1.05).map_or(1.1, |window| window.from);
+    let collecting = || windows.iter().filter(|window| window.collects(windows));
+    let full = collecting().next().map_or(1.1, |window| window.from);
     let spare = (1.0 - 1.0 / full.max(1.02)).clamp(0.02, 0.5);
     let new = |place, unit, low, high, start, base, from: &str| Parameter {
         place,
@@ -185,11 +154,10 @@ fn space_of(windows: &[Window]) -> Space {
         from: format!("from {from}"),
     };
     // The most that the host got while the drive collected.
-    let collecting = windows.iter().filter(|of| of.waf > 1.05);
-    let held = collecting.map(|of| of.bytes_per_s / 1e6).fold(1.0, f64::max);
+    let held = collecting().map(|of| of.bytes_per_s / 1e6).fold(1.0, f64::max);
     let key = Place::Key;
     let parameters = vec![
-        new(key("device.op"), Unit::Share, 0.02, 0.5, spare, None, "the WAF of its windows"),
+        new(key("device.op"), Unit::Share, 0.02, 0.5, spare, None, told(windows)),
         new(
             Place::Program,
             Unit::Micros,
@@ -352,8 +320,10 @@ impl Fit<'_> {
             let mut point = self.space.start();
             point[SPARE] = parameter.x(spare);
             let errors = self.errors(way, &point)?.of;
-            let cost = errors.iter().step_by(2).map(|waf| waf.abs()).sum::<f64>()
-                / self.fitted.len() as f64;
+            let cost = match self.fitted.iter().all(|window| window.waf.is_some()) {
+                true => mean(errors.iter().step_by(2).map(|waf| waf.abs())),
+                false => self.off_course(&errors),
+            };
             Ok(Ranked { way, spare, cost })
         };
         let mut best = cost(row[0])?;
@@ -377,6 +347,23 @@ impl Fit<'_> {
             }
         }
         Ok(best)
+    }
+
+    /// How far the course of the rate is off while the drive collects, whatever its level: the
+    /// times that decide that are not known yet.
+    fn off_course(&self, errors: &[f64]) -> f64 {
+        let rates = self.fitted.iter().zip(errors.iter().skip(1).step_by(2));
+        let mut off: Vec<f64> = rates
+            .filter(|(window, _)| window.collects(&self.fitted))
+            .map(|(_, rate)| *rate)
+            .collect();
+        off.sort_by(f64::total_cmp);
+        let level = off[off.len() / 2];
+        // A drive that cannot be built has no course.
+        if level.abs() >= FAR {
+            return FAR;
+        }
+        mean(off.iter().map(|rate| (rate - level).abs()))
     }
 
     /// Straight steps from `start`, and the ranges there.
@@ -421,7 +408,8 @@ impl Fit<'_> {
         let done = self.play(way, point, &self.fitted)?;
         let off = |(window, done): (&Window, &Done)| {
             let rate = done.bytes_per_s / window.bytes_per_s;
-            [done.waf / window.waf, rate].map(|of| of.ln().clamp(-FAR, FAR))
+            let waf = window.waf.map_or(1.0, |waf| done.waf / waf);
+            [waf, rate].map(|of| of.ln().clamp(-FAR, FAR))
         };
         let of: Vec<f64> = self.fitted.iter().zip(&done).flat_map(off).collect();
         let evaluations = self.evaluations.fetch_add(1, Ordering::Relaxed) + 1;
@@ -456,6 +444,11 @@ impl Fit<'_> {
         self.journal.put(key, &flat);
         Ok(done)
     }
+}
+
+fn mean(of: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = of.len().max(1) as f64;
+    of.sum::<f64>() / count
 }
 
 /// The mean distance of windows, each with the errors of its WAF and of its rate.

@@ -223,6 +223,7 @@ fn slow_row(number: usize, slow: &SlowRequest) -> String {
             "closed" => "the channel held by GC",
             "gc_copy" => "a GC copy",
             "slot" => "its channel taken",
+            "power" => "a wait for power",
             met => met,
         };
         let step = slow.steps.iter().find(|step| step.flash.as_ref() == Some(flash));

@@ -1,6 +1,6 @@
 //! The page: tables, and a chart of the windows of a long write.
 
-use super::read::{Fit, Long, Run};
+use super::read::{Figure, Fit, Long, Run, Window};
 use super::{facts, percent};
 use std::fmt::Write;
 
@@ -126,7 +126,8 @@ fn row(run: &Run) -> Vec<String> {
 }
 
 fn windows(long: &Long, page: &mut String) {
-    let _ = writeln!(page, "<h3>{}: WAF by capacities written</h3>", escaped(&long.name));
+    let _ =
+        writeln!(page, "<h3>{}: {} by capacities written</h3>", escaped(&long.name), of(long).0);
     if !long.windows.is_empty() {
         chart(long, page);
     }
@@ -136,23 +137,36 @@ fn windows(long: &Long, page: &mut String) {
     page.push_str(&table(&["windows", "how many", "WAF off", "rate off"], rows));
 }
 
-/// The WAF of each window, measured and modelled.
+/// The figure of a window that is drawn: its WAF, or the rate in GB/s where that alone was
+/// measured.
+fn of(long: &Long) -> (&'static str, fn(&Window) -> Figure) {
+    fn gigabytes(of: Figure) -> Figure {
+        Figure { measured: of.measured / 1e9, modelled: of.modelled / 1e9 }
+    }
+    match long.windows.iter().all(|window| window.waf.is_some()) {
+        true => ("WAF", |window| window.waf.unwrap_or(window.rate)),
+        false => ("GB/s", |window| gigabytes(window.rate)),
+    }
+}
+
+/// The figure of each window, measured and modelled.
 fn chart(long: &Long, page: &mut String) {
-    let most = |of: &dyn Fn(&super::Window) -> f64| long.windows.iter().map(of).fold(1.0, f64::max);
-    let (end, high) =
-        (most(&|window| window.to), most(&|window| window.waf.measured.max(window.waf.modelled)));
-    let (x, y) = (|to: f64| to / end * WIDTH, |waf: f64| HEIGHT * (1.0 - waf / (1.05 * high)));
-    let line = |class: &str, waf: &dyn Fn(&super::Window) -> f64| {
+    let (what, figure) = of(long);
+    let most = |of: &dyn Fn(&Window) -> f64| long.windows.iter().map(of).fold(0.0, f64::max);
+    let larger = |window: &Window| figure(window).measured.max(figure(window).modelled);
+    let (end, high) = (most(&|window| window.to), most(&larger));
+    let (x, y) = (|to: f64| to / end * WIDTH, |of: f64| HEIGHT * (1.0 - of / (1.05 * high)));
+    let line = |class: &str, of: &dyn Fn(&Window) -> f64| {
         let mut line = format!("<polyline class=\"{class}\" points=\"");
         for window in &long.windows {
-            let _ = write!(line, "{:.1},{:.1} ", x(window.to), y(waf(window)));
+            let _ = write!(line, "{:.1},{:.1} ", x(window.to), y(of(window)));
         }
         line + "\"/>\n"
     };
     let _ = writeln!(
         page,
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"WAF by window, measured \
-         and modelled\">"
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{what} by window, \
+         measured and modelled\">"
     );
     if let Some(first) = long.windows.iter().find(|window| window.is_held_out) {
         let from = x(first.to);
@@ -162,11 +176,11 @@ fn chart(long: &Long, page: &mut String) {
             WIDTH - from
         );
     }
-    page.push_str(&line("measured", &|window| window.waf.measured));
-    page.push_str(&line("modelled", &|window| window.waf.modelled));
+    page.push_str(&line("measured", &|window| figure(window).measured));
+    page.push_str(&line("modelled", &|window| figure(window).modelled));
     let _ = writeln!(
         page,
-        "</svg>\n<p class=\"note\">From 0 to {end:.1} capacities, WAF from 0 to {:.1}; blue: \
+        "</svg>\n<p class=\"note\">From 0 to {end:.1} capacities, {what} from 0 to {:.1}; blue: \
          measured, orange: modelled, grey: held out.</p>",
         1.05 * high
     );

@@ -61,8 +61,8 @@ pub struct Part {
 pub struct Window {
     /// Capacities written at its end.
     pub to: f64,
-    /// Its WAF.
-    pub waf: Figure,
+    /// Its WAF; none where the drive was not asked for it.
+    pub waf: Option<Figure>,
     /// Its rate in bytes a second.
     pub rate: Figure,
     /// It was held out.
@@ -145,7 +145,7 @@ impl Long {
             };
             Some(Window {
                 to: of["to"].as_f64()?,
-                waf: pair("waf")?,
+                waf: if of.get("waf")?.is_null() { None } else { Some(pair("waf")?) },
                 rate: pair("bytes_per_s")?,
                 is_held_out: of["held_out"].as_bool()?,
             })

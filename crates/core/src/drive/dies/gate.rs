@@ -141,13 +141,11 @@ impl Drive {
         !matches!(self.ops[op].owner, Owner::ChainErase { .. })
     }
 
-    /// True when an operation of a GC run may begin now; else it waits for its window.
+    /// True when an operation of a GC run may begin now; else it waits for its window, or for a
+    /// share of the power budget.
     #[inline]
     pub(in crate::drive) fn admits_step(&mut self, now: Instant, op: u32) -> bool {
-        match &self.gate {
-            None => true,
-            Some(_) => self.window_admits(now, op),
-        }
+        !self.watches || (self.window_admits(now, op) && self.has_power(now, op))
     }
 
     #[inline(never)]
@@ -246,19 +244,19 @@ impl Drive {
         gate.steps[op as usize] = Step { began: now, end, violates };
     }
 
-    /// An operation of garbage collection is done.
+    /// An operation is done.
     #[inline]
     pub(in crate::drive) fn step_ended(&mut self, now: Instant, op: u32) {
-        if let Some(gate) = &self.gate
-            && (op as usize) < gate.steps.len()
-        {
+        if self.watches {
+            self.frees_power(op);
             self.count_step(now, op);
         }
     }
 
     #[inline(never)]
     fn count_step(&mut self, now: Instant, op: u32) {
-        if self.pool_of_step(op).is_none() {
+        let Some(gate) = &self.gate else { return };
+        if op as usize >= gate.steps.len() || self.pool_of_step(op).is_none() {
             return;
         }
         let Some(step) = self.gate.as_ref().and_then(|gate| gate.steps.get(op as usize).copied())

@@ -13,8 +13,11 @@ impl Drive {
             return self.dispatch(now, die);
         }
         let gc = self.ops[op].class == Class::Gc;
-        if gc && self.watches {
-            self.gc_begins(now, die, op);
+        if self.watches {
+            self.draws_power(op);
+            if gc {
+                self.gc_begins(now, die, op);
+            }
         }
         let what = self.prepare(now, die, op);
         self.flash.start(now, die, Operation { what, token: op, gc });
@@ -119,13 +122,11 @@ impl Drive {
             || queues.fill.front().is_some()
             || queues.gc.front().is_some();
         let Some(op) = queues.write.front() else { return };
-        if others
-            || self.collector.is_closed(die)
-            || self.collection_owns(die)
-            || !self.make_startable(op)
+        if others || self.collector.is_closed(die) || self.collection_owns(die) || !self.has_row(op)
         {
             return;
         }
+        self.inherits_power(die);
         self.queues[die.index()].write.pop(&self.ops);
         let what = self.prepare(now, die, op);
         self.flash.preload(now, die, Operation { what, token: op, gc: false });

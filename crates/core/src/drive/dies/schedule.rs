@@ -86,7 +86,7 @@ impl Drive {
         }
         match self.dispatching {
             Dispatching::AtOnce => {
-                if self.is_free_for_host(die) && self.make_startable(op) {
+                if self.is_free_for_host(die) && self.make_startable(now, op) {
                     return self.issue(now, die, op);
                 }
             }
@@ -191,7 +191,7 @@ impl Drive {
         }
         if self.flash.is_idle(die)
             && !self.collector.is_closed(die)
-            && let Some(op) = self.pick_user(die)
+            && let Some(op) = self.pick_user(now, die)
         {
             self.issue(now, die, op);
         }
@@ -215,7 +215,7 @@ impl Drive {
                 return;
             }
             self.in_order.pop_front();
-            if self.make_startable(op) {
+            if self.make_startable(now, op) {
                 self.issue(now, die, op);
             } else {
                 self.queues[die.index()].write.push(&mut self.ops, op);
@@ -233,7 +233,7 @@ impl Drive {
         }
         if has_users
             && !self.collector.is_closed(die)
-            && let Some(op) = self.pick_user(die)
+            && let Some(op) = self.pick_user(now, die)
         {
             return Some(op);
         }
@@ -258,9 +258,9 @@ impl Drive {
     #[inline]
     fn next_gc(&mut self, now: Instant, die: Die) -> Option<u32> {
         let front = self.queues[die.index()].gc.front();
-        match &self.gate {
-            None => front,
-            Some(_) => front.and_then(|_| self.next_admitted(now, die)),
+        match self.watches {
+            false => front,
+            true => front.and_then(|_| self.next_admitted(now, die)),
         }
     }
 
@@ -300,7 +300,7 @@ impl Drive {
     /// The waiting host operation that goes next: reads before the others, or the oldest that can
     /// start.
     #[inline(always)]
-    fn pick_user(&mut self, die: Die) -> Option<u32> {
+    fn pick_user(&mut self, now: Instant, die: Die) -> Option<u32> {
         let queues = &mut self.queues[die.index()];
         let (read, fill, write) = (queues.read.front(), queues.fill.front(), queues.write.front());
         let reads_first = self.spec.scheduler == Scheduler::ReadFirst;
@@ -308,10 +308,10 @@ impl Drive {
             return queues.read.pop(&self.ops);
         }
         if read.is_none() && write.is_none() {
-            return queues.fill.pop(&self.ops);
+            return self.pop_fill(now, die);
         }
         if read.is_none() && fill.is_none() {
-            return if self.make_startable(write?) {
+            return if self.make_startable(now, write?) {
                 self.queues[die.index()].write.pop(&self.ops)
             } else {
                 None
@@ -319,22 +319,36 @@ impl Drive {
         }
         let sequence = |op: Option<u32>| op.map_or(u64::MAX, |op| self.ops[op].sequence);
         let (read_at, fill_at, write_at) = (sequence(read), sequence(fill), sequence(write));
-        if write_at < read_at.min(fill_at) && self.make_startable(write?) {
+        if write_at < read_at.min(fill_at) && self.make_startable(now, write?) {
             return self.queues[die.index()].write.pop(&self.ops);
         }
         if read_at < fill_at {
             return self.queues[die.index()].read.pop(&self.ops);
         }
-        if fill.is_some() {
-            return self.queues[die.index()].fill.pop(&self.ops);
+        self.pop_fill(now, die)
+    }
+
+    /// Takes what goes next of the die's list of fills, unless it is a page of the journal for
+    /// which there is no power.
+    fn pop_fill(&mut self, now: Instant, die: Die) -> Option<u32> {
+        let op = self.queues[die.index()].fill.front()?;
+        if self.watches && !self.has_power(now, op) {
+            return None;
         }
-        None
+        self.queues[die.index()].fill.pop(&self.ops)
+    }
+
+    /// True when the operation may begin: there is power for it, and a program has the row it goes
+    /// to.
+    #[inline(always)]
+    fn make_startable(&mut self, now: Instant, op: u32) -> bool {
+        (!self.watches || self.has_power(now, op)) && self.has_row(op)
     }
 
     /// Gives a program the row it goes to, unless it has one; false when its lane has no room until
     /// something is reclaimed.
     #[inline(always)]
-    pub(super) fn make_startable(&mut self, op: u32) -> bool {
+    pub(super) fn has_row(&mut self, op: u32) -> bool {
         let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, data_class, .. } =
             self.ops[op]
         else {

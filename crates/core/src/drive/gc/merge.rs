@@ -14,11 +14,11 @@
 //! not behind a controller, whose reads may be failed fast, and whose windows admit one step after
 //! the other. With `nogc` copies and erases take no time.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::mode::{Admission, Lease};
 use crate::drive::observe::critical::NO_LINK;
 use crate::drive::observe::timeline::Collection;
+use crate::drive::{Drive, DriveSpec};
 use crate::flash::{Block, Flash, Layout, Run};
 use crate::ftl::log::Step;
 use crate::ftl::{GcSpec, PageMap};
@@ -87,7 +87,7 @@ pub(in crate::drive) struct Chained {
 }
 
 impl Merges {
-    pub fn new(gc: &GcSpec, flash: &Flash, ftl: &PageMap) -> Option<Box<Self>> {
+    pub fn new(spec: &DriveSpec, gc: &GcSpec, flash: &Flash, ftl: &PageMap) -> Option<Box<Self>> {
         let log = ftl.log_blocks()?;
         let chain = Chain {
             waiting: VecDeque::new(),
@@ -108,7 +108,8 @@ impl Merges {
         Some(Box::new(Self {
             lanes: vec![chain; flash.layout.lanes as usize],
             write_waits: log.write_waits(),
-            runs: lease.holds_channels(),
+            // A copy that waits for power lets others pass.
+            runs: lease.holds_channels() && spec.power.is_off(),
             no_time: lease.admission == Admission::ZeroCost,
             copyback: gc.copyback,
         }))

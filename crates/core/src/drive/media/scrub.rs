@@ -349,7 +349,7 @@ impl Drive {
     fn rewrite_if_free(&mut self, now: Instant, rewrite: Rewrite) {
         let Rewrite { lane, first, .. } = rewrite;
         let die = self.flash.layout.die_of(lane);
-        if !self.is_free_to_scrub(die, Job::Planned(rewrite)) {
+        if !self.is_free_to_scrub(die, Job::Planned(rewrite)) || !self.has_power_to_rewrite() {
             return;
         }
         let Some((row, units)) = self.plan_rewrite(die, rewrite) else {

@@ -3,21 +3,21 @@
 
 use super::{Setup, small};
 use crate::drive::{
-    CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, Update,
-    UpdateReads,
+    CostRule, EraseMode, Evict, FullBuffer, PowerSpec, ProgramMode, RainSpec, Reconstruct,
+    ScrubSpec, Update, UpdateReads,
 };
 use crate::flash::SlcTiming;
 use crate::ftl::{
     Allocation, DataPlacement, Frontiers, GcMode, GcWhen, MapSpec, Rotate, Victim, VictimUnit,
 };
 use crate::host::{JobSpec, Pattern, StreamBy};
-use crate::units::{Bytes, Duration};
+use crate::units::{Bytes, Duration, Power};
 
 /// A setting of each switch, by number.
 type Row = [usize; SWITCHES.len()];
 
 /// The switches, and how many settings each has.
-const SWITCHES: [(&str, usize); 22] = [
+const SWITCHES: [(&str, usize); 23] = [
     ("mode", 5),
     ("copyback", 2),
     ("rotate", 4),
@@ -40,6 +40,7 @@ const SWITCHES: [(&str, usize); 22] = [
     ("scrub", 2),
     ("map on flash", 2),
     ("placement", 7),
+    ("power", 3),
 ];
 
 const MODES: [GcMode; 6] = [
@@ -95,6 +96,11 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
     }
     if row[21] > 0 {
         place_data(&mut setup, row[21]);
+    }
+    if row[22] > 0 {
+        let budget = Power::milliwatts([100, 300][row[22] - 1]);
+        let [program, erase] = [80, 100].map(Power::milliwatts);
+        setup.drive.power = PowerSpec { budget, program, erase };
     }
     setup.jobs[0].requests = requests;
     setup

@@ -1,0 +1,191 @@
+//! The power budget: how many programs and erases are under way at once (`drive.power`).
+//!
+//! An operation draws its power from the instant at which its die is given it until it is done:
+//! also while its data cross the channel, and while reads suspend it, so that it goes on without
+//! asking. One that the budget does not cover waits on the list of its die, which reads pass. Dies
+//! that were refused get their turn in that order, and no operation goes before the first of them:
+//! an erase that needs more than a program is not passed for ever. A program that is preloaded into
+//! the cache register takes over the share of the one before it.
+//!
+//! Reads draw nothing here. A rewrite of the scrubber waits until nobody else does. Work of a
+//! recovery after a power loss, before the drive takes commands again, does not ask.
+
+use crate::drive::Drive;
+use crate::drive::dies::queues::Owner;
+use crate::stats::PowerCounters;
+use crate::units::{Die, Instant, Power};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// The power budget of a drive's dies, and what their operations draw.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PowerSpec {
+    /// Power of all dies together that work on programs and erases; 0W is no limit.
+    pub budget: Power,
+    /// Power of a die while it works on a program, over however many planes.
+    pub program: Power,
+    /// Power of a die while it works on an erase.
+    pub erase: Power,
+}
+
+impl PowerSpec {
+    /// True where nothing is limited.
+    pub fn is_off(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A die with an operation that the budget did not cover.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Refused {
+    pub die: Die,
+    needs: u64,
+    pub since: Instant,
+}
+
+/// The shares of the budget, in milliwatts.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Budget {
+    budget: u64,
+    program: u64,
+    erase: u64,
+    drawn: u64,
+    refused: VecDeque<Refused>,
+    /// By die: it is one of those.
+    waits: Vec<bool>,
+    /// The die whose turn it is.
+    turn: Option<Die>,
+    /// By die: the program under way leaves its share to one that is preloaded.
+    bequeaths: Vec<bool>,
+}
+
+impl Budget {
+    fn new(spec: &PowerSpec, dies: u32) -> Self {
+        let [budget, program, erase] = [spec.budget, spec.program, spec.erase].map(Power::get);
+        Self {
+            budget,
+            program,
+            erase,
+            drawn: 0,
+            refused: VecDeque::with_capacity(dies as usize),
+            waits: vec![false; dies as usize],
+            turn: None,
+            bequeaths: vec![false; dies as usize],
+        }
+    }
+
+    /// The share of an operation.
+    fn needs(&self, owner: Owner) -> u64 {
+        match owner {
+            Owner::Row { .. }
+            | Owner::LogProgram { .. }
+            | Owner::Parity
+            | Owner::Rewrite
+            | Owner::ChainProgram { .. }
+            | Owner::MergeProgram { .. }
+            | Owner::Journal
+            | Owner::Checkpoint { .. } => self.program,
+            Owner::ChainErase { .. } | Owner::MergeErase { .. } => self.erase,
+            Owner::Request { .. }
+            | Owner::Direct { .. }
+            | Owner::LookUp { .. }
+            | Owner::Fill { .. }
+            | Owner::Update { .. }
+            | Owner::Rebuild { .. }
+            | Owner::ChainRead { .. }
+            | Owner::MergeRead { .. }
+            | Owner::SpareRead { .. }
+            | Owner::MapRead { .. }
+            | Owner::Scrub => 0,
+            Owner::ChainCopy { .. } | Owner::MergeRun { .. } => {
+                unreachable!("a budget looks at single operations")
+            }
+        }
+    }
+
+    fn covers(&self, needs: u64) -> bool {
+        self.drawn + needs <= self.budget
+    }
+
+    /// True where the die may begin an operation that needs so much; else it waits for its turn.
+    fn grants(&mut self, now: Instant, die: Die, needs: u64, counters: &mut PowerCounters) -> bool {
+        let is_next = self.refused.is_empty() || self.turn == Some(die);
+        if needs == 0 || (is_next && self.covers(needs)) {
+            return true;
+        }
+        if !std::mem::replace(&mut self.waits[die.index()], true) {
+            counters.waits += 1;
+            self.refused.push_back(Refused { die, needs, since: now });
+        }
+        false
+    }
+
+    /// The next die whose turn it is, and since when it waited.
+    pub fn next_turn(&mut self) -> Option<Refused> {
+        let first = self.refused.front().copied().filter(|first| self.covers(first.needs));
+        if let Some(Refused { die, .. }) = first {
+            self.refused.pop_front();
+            self.waits[die.index()] = false;
+        }
+        self.turn = first.map(|first| first.die);
+        first
+    }
+}
+
+impl Drive {
+    /// Programs and erases keep to a budget, if `spec` has one. Call it before the first command.
+    pub(in crate::drive) fn limit_power(&mut self, spec: &PowerSpec) {
+        if spec.is_off() {
+            return;
+        }
+        self.power = Some(Box::new(Budget::new(spec, self.flash.layout.dies)));
+        self.watches = true;
+        self.direct.close();
+    }
+
+    /// True where the budget covers an operation that would begin now; else its die waits.
+    #[inline(never)]
+    pub(in crate::drive) fn has_power(&mut self, now: Instant, op: u32) -> bool {
+        let Some(power) = &mut self.power else { return true };
+        let die = self.flash.layout.die_of(self.ops[op].lane);
+        let needs = power.needs(self.ops[op].owner);
+        let grants = power.grants(now, die, needs, &mut self.counters.power);
+        if !grants && self.flash.is_idle(die) {
+            self.flash.waits_for_power(now, die, true);
+        }
+        grants
+    }
+
+    /// True where the budget covers a rewrite of the scrubber, and nobody waits for a share.
+    pub(in crate::drive) fn has_power_to_rewrite(&self) -> bool {
+        let free = |power: &Budget| power.refused.is_empty() && power.covers(power.program);
+        self.power.as_deref().is_none_or(free)
+    }
+
+    /// An operation begins, and draws its share.
+    pub(in crate::drive) fn draws_power(&mut self, op: u32) {
+        let Some(power) = &mut self.power else { return };
+        power.drawn += power.needs(self.ops[op].owner);
+        let peak = &mut self.counters.power.peak;
+        *peak = (*peak).max(power.drawn);
+    }
+
+    /// A program is preloaded behind another one: it takes over its share.
+    pub(in crate::drive) fn inherits_power(&mut self, die: Die) {
+        if let Some(power) = &mut self.power {
+            power.bequeaths[die.index()] = power.program > 0;
+        }
+    }
+
+    /// An operation is done, well or not: its share is free.
+    pub(in crate::drive) fn frees_power(&mut self, op: u32) {
+        let Some(power) = &mut self.power else { return };
+        let needs = power.needs(self.ops[op].owner);
+        let die = self.flash.layout.die_of(self.ops[op].lane);
+        if needs > 0 && !std::mem::take(&mut power.bequeaths[die.index()]) {
+            power.drawn -= needs;
+        }
+    }
+}
