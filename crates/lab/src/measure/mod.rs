@@ -100,8 +100,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// True where the drive, fresh at first, collected: by its WAF or, where nobody asked for it, by
-    /// a rate below the best of `all` when every block had been written.
+    /// True where the drive, fresh at first, collected: by its WAF or, where nobody asked for it,
+    /// by a rate below the best of `all` when every block had been written.
     pub fn collects(&self, all: &[Window]) -> bool {
         let most = all.iter().map(|window| window.bytes_per_s).fold(0.0, f64::max);
         let is_slow = self.to > 1.0 && self.bytes_per_s < SLOWER * most;
