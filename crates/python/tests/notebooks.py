@@ -15,12 +15,8 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parents[3]
-
-# Over TCP a kernel is given ports that were free a moment ago, and may not be any more.
-OVER_FILES = Config({"KernelManager": {"transport": "ipc"}})
 
 
 def run(name: str, keep: str | None) -> str:
@@ -29,8 +25,11 @@ def run(name: str, keep: str | None) -> str:
     nbformat.validate(notebook)
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
-        client = NotebookClient(notebook, timeout=170, resources=resources, config=OVER_FILES)
-        client.execute()
+        try:
+            NotebookClient(notebook, timeout=170, resources=resources).execute()
+        except RuntimeError:
+            # A kernel is given ports that were free a moment ago, and may not be any more.
+            NotebookClient(notebook, timeout=170, resources=resources).execute()
     if keep is not None:
         nbformat.write(notebook, Path(keep) / name)
     return f"{name}: {time.monotonic() - begun:.1f} s"

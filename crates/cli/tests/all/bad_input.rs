@@ -112,6 +112,8 @@ fn a_power_budget_that_nothing_draws_on_or_that_nothing_fits_into_is_refused() {
     refused(&[budget], &["drive.power.budget = 1W", "needs drive.power.program"]);
     refused(&[budget, "drive.power.erase=1001mW"], &["drive.power.erase = 1001mW", "at most"]);
     refused(&[budget, program, "drive.scheduler=fifo"], &["drive.power.budget", "read-first"]);
+    let slot = "drive.channel_take=with-slot";
+    refused(&[budget, program, slot], &["drive.power.budget", "\"early\""]);
     refused(&["drive.power.budget=1 hp"], &["\"1 hp\"", "mW or W"]);
 }
 

@@ -1,7 +1,6 @@
 //! The end of a flash operation: its owner is told, then the rooms that may begin something now.
 //! This is where each owner of an operation is told.
 
-use super::dies::power::Refused;
 use super::dies::queues::{FlashOp, Owner};
 use super::gc::mode::Admission;
 use super::{Drive, Status};
@@ -110,14 +109,15 @@ impl Drive {
         }
     }
 
-    /// Dies that were refused begin, as far as the budget goes.
+    /// Dies that wait for a share of the power budget have their turn, as far as it goes.
     pub(in crate::drive) fn share_power(&mut self, now: Instant) {
-        while let Some(Refused { die, since, .. }) =
-            self.power.as_mut().and_then(|power| power.next_turn())
-        {
-            self.counters.power.waited += now.since(since);
-            self.flash.waits_for_power(now, die, false);
-            self.dispatch(now, die);
+        let mut at = 0;
+        while let Some(die) = self.power.as_mut().and_then(|power| power.turn(at)) {
+            if self.flash.is_idle(die) {
+                self.flash.waits_for_power(now, die, false);
+                self.dispatch(now, die);
+            }
+            at += usize::from(self.power.as_ref().is_some_and(|power| power.waits(die)));
         }
     }
 

@@ -20,9 +20,10 @@ counters! {
 /// Waits of dies for the power budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerReport {
-    /// Times that a program or an erase waited for a share of the budget (times).
+    /// Times that a die began to wait for a share of the budget (times).
     pub waits: u64,
-    /// For how long dies waited, added up (seconds).
+    /// From then until it began a program or an erase, reads meanwhile included, added up
+    /// (seconds).
     pub waited_s: f64,
     /// The most that programs and erases drew at once, in the whole run (milliwatts); of an array
     /// the most of one drive.

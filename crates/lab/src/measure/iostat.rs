@@ -19,6 +19,9 @@ const KIB: f64 = 1024.0;
 /// Reads beside writes change what they take; so few do not.
 const READS_MOST: f64 = 0.01;
 
+/// No drive does a thousand million of any unit in a second; a counter that wrapped says so.
+const PLAUSIBLE: std::ops::Range<f64> = 0.0..1e9;
+
 /// A window is no shorter, in capacities: intervals are joined.
 const LEAST: f64 = 0.05;
 
@@ -35,7 +38,8 @@ pub(super) fn is_text(text: &str) -> bool {
 }
 
 pub(super) fn is_json(text: &str) -> bool {
-    text.starts_with('{') && text.get(..200).unwrap_or(text).contains("\"sysstat\"")
+    let text = text.trim_start();
+    text.starts_with('{') && text.get(..2000).unwrap_or(text).contains("\"sysstat\"")
 }
 
 /// The place and the unit of what was written, and of what was read.
@@ -119,8 +123,8 @@ fn of_text(file: &str, text: &str) -> Result<Vec<Rates>, MeasureError> {
             }
             let rate = |place: Option<(usize, f64)>| {
                 let Some((at, unit)) = place else { return Ok(0.0) };
-                let number = cells[at].parse().ok().filter(|rate: &f64| *rate >= 0.0);
-                let number = number.filter(|rate| rate.is_finite()).ok_or_else(|| {
+                let number = cells[at].parse().ok().filter(|rate| PLAUSIBLE.contains(rate));
+                let number = number.ok_or_else(|| {
                     let cell = cells[at];
                     error(format!("{cell} is no rate (a decimal point: LC_ALL=C iostat ..)"))
                 })?;
@@ -148,12 +152,15 @@ fn of_json(file: &str, text: &str) -> Result<Vec<Rates>, MeasureError> {
     for (number, report) in reports.iter().enumerate() {
         for disk in report["disk"].as_array().into_iter().flatten() {
             let rate = |of: &[(&str, f64)]| {
-                of.iter().find_map(|(name, unit)| Some(disk[*name].as_f64()? * unit))
+                let rate = |name: &str| disk[name].as_f64().filter(|rate| PLAUSIBLE.contains(rate));
+                of.iter().find_map(|(name, unit)| Some(rate(name)? * unit))
             };
             let path = format!("sysstat.hosts[0].statistics[{number}]");
-            let written = rate(&WRITTEN).ok_or_else(|| missing(path, "no rate of writes"))?;
+            let written =
+                rate(&WRITTEN).ok_or_else(|| missing(path.clone(), "no rate of writes"))?;
+            let read = rate(&READ).ok_or_else(|| missing(path, "no rate of reads"))?;
             let device = disk["disk_device"].as_str().unwrap_or_default().to_string();
-            all.push(Rates { device, written, read: rate(&READ).unwrap_or(0.0) });
+            all.push(Rates { device, written, read });
         }
     }
     Ok(all)

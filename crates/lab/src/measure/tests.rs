@@ -277,7 +277,7 @@ fn a_series_of_rates_becomes_windows_without_a_waf() {
     let full = Window { from: 1.0, to: 1.1, ..windows[3] };
     assert!(full.collects(windows) && !Window { bytes_per_s: fast, ..full }.collects(windows));
     let disk = |kb: f64| {
-        format!(r#"{{"disk": [{{"disk_device": "nvme0n1", "r/s": 0.0, "wkB/s": {kb}}}]}}"#)
+        format!(r#"{{"disk": [{{"disk_device": "nvme0n1", "rkB/s": 0.0, "wkB/s": {kb}}}]}}"#)
     };
     let disks = [900.0, 5_120_000.0, 5_120_000.0, 2_560_000.0, 2_560_000.0, 1280.0].map(disk);
     let document =

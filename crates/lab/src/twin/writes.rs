@@ -261,7 +261,12 @@ impl Fit<'_> {
         let finer = FINENESS.map(|superblocks| Way { superblocks, ..ways[0].way });
         ways.extend(self.ways(&finer, &[ways[0].spare])?);
         ways.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-        let Ranked { way, spare, .. } = ways[0];
+        let Ranked { way, spare, cost } = ways[0];
+        if cost >= FAR && !self.settings.stop.load(Ordering::Relaxed) {
+            let message = "no drive that could be built writes at these rates: is the capacity \
+                           right, and the drive without a cache that fills up?";
+            return Err(TwinError::Asked(message.to_string()));
+        }
         let (low, high) = (spare * (1.0 - ABOUT), spare * (1.0 + ABOUT));
         let parameter = &mut self.space.parameters[SPARE];
         (parameter.start, parameter.low, parameter.high) = (spare, low, high);

@@ -823,6 +823,7 @@ class DriveKeys(TypedDict, total=False):
     queue_depth: int
     controller: Time
     firmware: Firmware | FirmwareKeys
+    power: Power | PowerKeys
     link: Rate
     link_fetch: Size
     link_command: Size
@@ -831,7 +832,7 @@ class DriveKeys(TypedDict, total=False):
 
 class Drive(Section):
     """The drive around the flash."""
-    def __init__(self, *, buffer: Size = ..., buffer_hit: Time = ..., flush_above: float | str = ..., background_flush: bool = ..., full_buffer: Literal["any", "own"] = ..., write_through: bool = ..., power_loss_protection: bool = ..., scheduler: Literal["read-first", "out-of-order", "fifo"] = ..., channel_order: Literal["first-come", "data-first", "round-robin"] = ..., channel_take: Literal["early", "with-slot"] = ..., queue_depth: int = ..., controller: Time = ..., firmware: Firmware | FirmwareKeys = ..., link: Rate = ..., link_fetch: Size = ..., link_command: Size = ..., link_completion: Size = ..., brt: Literal["forecast", "exact"] = ...) -> None: ...
+    def __init__(self, *, buffer: Size = ..., buffer_hit: Time = ..., flush_above: float | str = ..., background_flush: bool = ..., full_buffer: Literal["any", "own"] = ..., write_through: bool = ..., power_loss_protection: bool = ..., scheduler: Literal["read-first", "out-of-order", "fifo"] = ..., channel_order: Literal["first-come", "data-first", "round-robin"] = ..., channel_take: Literal["early", "with-slot"] = ..., queue_depth: int = ..., controller: Time = ..., firmware: Firmware | FirmwareKeys = ..., power: Power | PowerKeys = ..., link: Rate = ..., link_fetch: Size = ..., link_command: Size = ..., link_completion: Size = ..., brt: Literal["forecast", "exact"] = ...) -> None: ...
     buffer: Size
     """DRAM write buffer."""
     buffer_hit: Time
@@ -873,6 +874,11 @@ class Drive(Section):
         """The controller as a shared resource."""
     @firmware.setter
     def firmware(self, value: Firmware | FirmwareKeys) -> None: ...
+    @property
+    def power(self) -> Power:
+        """Programs and erases that are under way at once, by their power."""
+    @power.setter
+    def power(self, value: Power | PowerKeys) -> None: ...
     link: Rate
     """Data rate of the host link, each direction."""
     link_fetch: Size
@@ -931,6 +937,21 @@ class Firmware(Section):
     `round-robin`: commands in a row of the queue of the first job, of the second, ..; 1
     where none is given.
     """
+
+class PowerKeys(TypedDict, total=False):
+    budget: str
+    program: str
+    erase: str
+
+class Power(Section):
+    """The power budget of a drive's dies, and what their operations draw."""
+    def __init__(self, *, budget: str = ..., program: str = ..., erase: str = ...) -> None: ...
+    budget: str
+    """Power of all dies together that work on programs and erases; 0W is no limit."""
+    program: str
+    """Power of a die while it works on a program, over however many planes."""
+    erase: str
+    """Power of a die while it works on an erase."""
 
 class RecoveryKeys(TypedDict, total=False):
     keep: bool

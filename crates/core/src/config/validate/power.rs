@@ -3,6 +3,7 @@
 use super::{Check, require};
 use crate::config::Scenario;
 use crate::drive::Scheduler;
+use crate::flash::ChannelTake;
 use crate::units::Power;
 
 /// More than any drive draws.
@@ -28,5 +29,8 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     }
     let message = "it needs drive.scheduler = \"read-first\" or \"out-of-order\": in a strict \
                    order an operation that waits for power would hold up all";
-    require(scenario.drive.scheduler != Scheduler::Fifo, key, budget, message)
+    require(scenario.drive.scheduler != Scheduler::Fifo, key, budget, message)?;
+    let message = "it needs drive.channel_take = \"early\": a die would wait for a slot of its \
+                   channel and for power in turn";
+    require(scenario.drive.channel_take == ChannelTake::Early, key, budget, message)
 }

@@ -14,7 +14,7 @@ impl Drive {
         }
         let gc = self.ops[op].class == Class::Gc;
         if self.watches {
-            self.draws_power(op);
+            self.draws_power(now, op);
             if gc {
                 self.gc_begins(now, die, op);
             }
@@ -122,8 +122,10 @@ impl Drive {
             || queues.fill.front().is_some()
             || queues.gc.front().is_some();
         let Some(op) = queues.write.front() else { return };
-        if others || self.collector.is_closed(die) || self.collection_owns(die) || !self.has_row(op)
-        {
+        if others || self.collector.is_closed(die) || self.collection_owns(die) {
+            return;
+        }
+        if self.is_power_awaited() || !self.has_row(op) {
             return;
         }
         self.inherits_power(die);

@@ -3,9 +3,10 @@
 //! An operation draws its power from the instant at which its die is given it until it is done:
 //! also while its data cross the channel, and while reads suspend it, so that it goes on without
 //! asking. One that the budget does not cover waits on the list of its die, which reads pass. Dies
-//! that were refused get their turn in that order, and no operation goes before the first of them:
-//! an erase that needs more than a program is not passed for ever. A program that is preloaded into
-//! the cache register takes over the share of the one before it.
+//! that were refused get their turn in that order; one that cannot use it, as it reads, keeps its
+//! place. No operation goes before the first that the budget does not cover: an erase that needs
+//! more than a program is not passed for ever. A program that is preloaded into the cache register
+//! takes over the share of the one before it, while no die waits.
 //!
 //! Reads draw nothing here. A rewrite of the scrubber waits until nobody else does. Work of a
 //! recovery after a power loss, before the drive takes commands again, does not ask.
@@ -13,7 +14,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::stats::PowerCounters;
-use crate::units::{Die, Instant, Power};
+use crate::units::{Die, Duration, Instant, Power};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -37,12 +38,14 @@ impl PowerSpec {
     }
 }
 
-/// A die with an operation that the budget did not cover.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::drive) struct Refused {
-    pub die: Die,
+/// A die's wait for a share.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wait {
+    is_on: bool,
+    since: Instant,
+    /// The share of what would have gone first when the die asked last.
     needs: u64,
-    pub since: Instant,
+    asked: Instant,
 }
 
 /// The shares of the budget, in milliwatts.
@@ -52,9 +55,10 @@ pub(in crate::drive) struct Budget {
     program: u64,
     erase: u64,
     drawn: u64,
-    refused: VecDeque<Refused>,
-    /// By die: it is one of those.
-    waits: Vec<bool>,
+    /// Dies that wait, in the order in which they were refused.
+    refused: VecDeque<Die>,
+    /// By die.
+    waits: Vec<Wait>,
     /// The die whose turn it is.
     turn: Option<Die>,
     /// By die: the program under way leaves its share to one that is preloaded.
@@ -70,7 +74,7 @@ impl Budget {
             erase,
             drawn: 0,
             refused: VecDeque::with_capacity(dies as usize),
-            waits: vec![false; dies as usize],
+            waits: vec![Wait::default(); dies as usize],
             turn: None,
             bequeaths: vec![false; dies as usize],
         }
@@ -115,22 +119,39 @@ impl Budget {
         if needs == 0 || (is_next && self.covers(needs)) {
             return true;
         }
-        if !std::mem::replace(&mut self.waits[die.index()], true) {
+        let wait = &mut self.waits[die.index()];
+        if !wait.is_on {
             counters.waits += 1;
-            self.refused.push_back(Refused { die, needs, since: now });
+            *wait = Wait { is_on: true, since: now, needs, asked: now };
+            self.refused.push_back(die);
+        } else if wait.asked != now {
+            (wait.needs, wait.asked) = (needs, now);
         }
         false
     }
 
-    /// The next die whose turn it is, and since when it waited.
-    pub fn next_turn(&mut self) -> Option<Refused> {
-        let first = self.refused.front().copied().filter(|first| self.covers(first.needs));
-        if let Some(Refused { die, .. }) = first {
-            self.refused.pop_front();
-            self.waits[die.index()] = false;
+    /// The die whose turn it is when those before `at` in the line could not use theirs.
+    pub fn turn(&mut self, at: usize) -> Option<Die> {
+        let die = self.refused.get(at).copied();
+        self.turn = die.filter(|die| self.covers(self.waits[die.index()].needs));
+        self.turn
+    }
+
+    /// True while the die waits.
+    pub fn waits(&self, die: Die) -> bool {
+        self.waits[die.index()].is_on
+    }
+
+    /// An operation of the die begins; how long the die waited for that, if it did.
+    fn begins(&mut self, now: Instant, die: Die, needs: u64) -> Option<Duration> {
+        self.drawn += needs;
+        let wait = &mut self.waits[die.index()];
+        if needs == 0 || !wait.is_on {
+            return None;
         }
-        self.turn = first.map(|first| first.die);
-        first
+        wait.is_on = false;
+        self.refused.retain(|waits| *waits != die);
+        Some(now.since(wait.since))
     }
 }
 
@@ -165,11 +186,18 @@ impl Drive {
     }
 
     /// An operation begins, and draws its share.
-    pub(in crate::drive) fn draws_power(&mut self, op: u32) {
+    pub(in crate::drive) fn draws_power(&mut self, now: Instant, op: u32) {
         let Some(power) = &mut self.power else { return };
-        power.drawn += power.needs(self.ops[op].owner);
-        let peak = &mut self.counters.power.peak;
-        *peak = (*peak).max(power.drawn);
+        let needs = power.needs(self.ops[op].owner);
+        let waited = power.begins(now, self.flash.layout.die_of(self.ops[op].lane), needs);
+        let counters = &mut self.counters.power;
+        counters.waited += waited.unwrap_or_default();
+        counters.peak = counters.peak.max(power.drawn);
+    }
+
+    /// True while a die waits for a share: no program is preloaded past it.
+    pub(in crate::drive) fn is_power_awaited(&self) -> bool {
+        self.power.as_ref().is_some_and(|power| !power.refused.is_empty())
     }
 
     /// A program is preloaded behind another one: it takes over its share.
