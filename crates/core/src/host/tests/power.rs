@@ -135,10 +135,10 @@ fn as_many_dies_program_at_once_as_the_budget_covers() {
     }
 }
 
-/// A die that is never out of programs, or of reads, keeps no other from its turn, nor loses its
-/// own.
+/// A die that is never out of programs, or of whose requests nine in ten are reads, keeps no other
+/// from its turn for long.
 #[test]
-fn no_die_is_passed_for_ever() {
+fn a_busy_die_keeps_no_other_from_its_turn() {
     let worst = |cache_program: bool, read_percent: f64| {
         let mut setup = small();
         setup.device.feature.cache_program = cache_program;
