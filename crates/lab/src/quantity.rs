@@ -7,7 +7,7 @@
 
 use manx_core::stats::{
     ArrayCounters, Curve, FaultCounters, LogReport, MapReport, PaceReport, PowerReport, PslcReport,
-    RainReport, RetryReport, RotationReport, RunResult, ScrubReport, TolerantReport,
+    RainReport, ResetCounters, RetryReport, RotationReport, RunResult, ScrubReport, TolerantReport,
 };
 use manx_core::units::Duration;
 use serde_json::Value;
@@ -83,7 +83,7 @@ impl Quantities {
             Some(MapReport::default()),
             Some(FaultCounters::default()),
         );
-        let array = Some(ArrayCounters::default());
+        let (array, resets) = (Some(ArrayCounters::default()), Some(ResetCounters::default()));
         Self::of(&RunResult {
             rain: Some(rain),
             rotation,
@@ -96,6 +96,7 @@ impl Quantities {
             map,
             faults,
             array,
+            resets,
             ..RunResult::default()
         })
     }

@@ -32,7 +32,8 @@ pub enum Cause {
     Suspension,
     /// For the other members of a parity stripe.
     Reconstruct,
-    /// An array: on a drive's command that brought nothing, as it failed fast.
+    /// On a command that brought nothing: of an array, one that failed fast; of a host that resets
+    /// its drive, until the command that answers is sent.
     Retry,
     /// An array: for its row, behind another update of it or reads of the whole row.
     Stripe,

@@ -7,7 +7,7 @@ use crate::drive::{
 };
 use crate::flash::{AgeingSpec, Capacity, Device, FaultSpec, RetrySpec};
 use crate::ftl::{FtlSpec, GcSpec};
-use crate::host::WorkloadSpec;
+use crate::host::{HostSpec, WorkloadSpec};
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,9 @@ pub struct Scenario {
     pub precondition: PreconditionSpec,
     /// The requests of the host.
     pub workload: WorkloadSpec,
+    /// The host's driver, when a request waits too long.
+    #[serde(default, skip_serializing_if = "HostSpec::is_default")]
+    pub host: HostSpec,
     /// The measured part of the run.
     #[serde(default)]
     pub measure: MeasureSpec,
@@ -139,8 +142,8 @@ pub struct MeasureSpec {
     pub warmup_requests: u64,
     /// Split every latency into what it was spent on; a run takes 1.4 to 1.9 times as long.
     pub attribution: bool,
-    /// A request that waits longer than this ends the run as starved (a host resets a drive then);
-    /// 0s: never.
+    /// A request that waits longer than this ends the run as starved, or makes the host reset the
+    /// drive (`host.on_timeout`); 0s: never.
     pub timeout: Duration,
 }
 

@@ -58,7 +58,7 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
 
 /// As [`why_unread`], for a key of the drive or the array.
 fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
-    let Scenario { gc, erase, program, ftl, precondition, array, rain, retry, .. } = scenario;
+    let Scenario { gc, erase, program, ftl, precondition, array, rain, retry, host, .. } = scenario;
     let state = precondition.state;
     let (idle, choice) = match (section, name) {
         ("gc", "choices") => {
@@ -109,6 +109,9 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         }
         ("precondition", "passes_max" | "settled_below" | "overwrite") => {
             (state != PreconditionState::Steady, format!("precondition.state = {}", word(&state)))
+        }
+        ("host", name) if name != "on_timeout" => {
+            (!host.resets(), format!("host.on_timeout = {}", word(&host.on_timeout)))
         }
         ("array", name) => (!array.is_on() && name != "members", "array.members = 1".to_string()),
         ("rain", name) => (rain.width == 0 && name != "width", "rain.width = 0".to_string()),

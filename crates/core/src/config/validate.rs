@@ -8,6 +8,7 @@ mod faults;
 mod firmware;
 mod fitted;
 mod gc;
+mod host;
 pub(super) mod job;
 mod log;
 mod map;
@@ -118,6 +119,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     precondition(&scenario.precondition)?;
     space::aged(&scenario.precondition, &scenario.device, &scenario.ftl, &scenario.gc)?;
     array::all(scenario)?;
+    host::all(scenario)?;
     job::all(scenario)
 }
 

@@ -116,6 +116,8 @@ impl Drive {
             if self.flash.is_idle(die) {
                 self.flash.waits_for_power(now, die, false);
                 self.dispatch(now, die);
+            } else if self.power.as_ref().is_some_and(|power| power.keeps_turn(die)) {
+                return;
             }
             at += usize::from(self.power.as_ref().is_some_and(|power| power.waits(die)));
         }

@@ -6,6 +6,7 @@
 
 use super::measured::{Measured, free_units, written};
 use super::patience::{LOOK_EVERY, Patience};
+use super::reset::Resets;
 use super::{ActRecorder, Job, Oracle, Outage, Records, Request, Starved};
 use crate::drive::{Command, Completion, Drive, Op, PredictableLatency, Status, Storage};
 use crate::stats::Written;
@@ -37,9 +38,11 @@ pub struct Driver<S: Storage = Drive> {
     pub(super) act: Option<ActRecorder>,
     /// Every request since they were last taken, if they are wanted.
     pub(super) records: Option<Records>,
-    /// More than its latency is wanted of a request: one of these, or the oracle's check.
-    watches: bool,
+    /// More than its latency is wanted of a request: one of these, the oracle's check, or resets.
+    pub(super) watches: bool,
     pub(super) patience: Patience,
+    /// The host resets its drive instead of ending the run.
+    pub(super) resets: Option<Box<Resets>>,
     /// When the run is looked at next ([`Driver::play_while`]).
     pub(super) look_at: Instant,
     /// Every issue, for the tests of pacing.
@@ -111,6 +114,7 @@ impl<S: Storage> Driver<S> {
             records: None,
             watches,
             patience: Patience::default(),
+            resets: None,
             look_at: Instant::START + LOOK_EVERY,
             #[cfg(test)]
             issues: Vec::new(),
@@ -194,6 +198,11 @@ impl<S: Storage> Driver<S> {
         let is_done = S::does_all_before() && at == self.done_before && at <= self.look_at;
         if !is_done && let Some(completion) = self.storage.advance_before(at.min(self.look_at)) {
             let (id, now) = (completion.id, completion.at);
+            if self.watches && self.resets.is_some() && self.comes_late(id) {
+                self.goes_on_at(now);
+                self.free.push(id);
+                return true;
+            }
             self.complete(completion);
             if S::does_all_before()
                 && let [job] = self.jobs.as_slice()
@@ -239,18 +248,33 @@ impl<S: Storage> Driver<S> {
     pub(super) fn lose_commands(&mut self, ready: Instant) -> u64 {
         let mut under_way = vec![true; self.issued.len()];
         self.free.iter().for_each(|id| under_way[*id as usize] = false);
-        self.account_outstanding(ready);
-        (self.now, self.ready, self.done_before) = (ready, ready, Instant::NEVER);
+        self.begin_again(ready);
         let mut lost = 0;
         for id in (0..under_way.len()).filter(|id| under_way[*id]) {
-            let Issued { job, thread, .. } = self.issued[id];
             lost += 1;
             self.free.push(id as u32);
-            self.jobs[job as usize].completed(ready, thread);
+            self.fail(ready, self.issued[id]);
         }
-        self.progress.completed += lost;
-        self.progress.failed += lost;
         lost
+    }
+
+    /// The drive takes commands again at `ready`, and none before.
+    pub(super) fn begin_again(&mut self, ready: Instant) {
+        self.account_outstanding(ready);
+        (self.now, self.ready, self.done_before) = (ready, ready, Instant::NEVER);
+    }
+
+    /// A request ends at `now` with an error of the host's own.
+    pub(super) fn fail(&mut self, now: Instant, issued: Issued) {
+        self.progress.completed += 1;
+        self.progress.failed += 1;
+        self.jobs[issued.job as usize].completed(now, issued.thread);
+    }
+
+    /// Time goes on, and no request has ended.
+    pub(super) fn goes_on_at(&mut self, now: Instant) {
+        (self.now, self.done_before) = (now, now);
+        self.account_outstanding(now);
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! latencies; the [`Oracle`] checks what every read returns.
 //!
 //! Reading order: `spec` (the settings), `request`, `stack`, [`generate`], [`fit`], `pace`, `job`,
-//! `driver`, `handed`, `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a
+//! `driver`, `handed`, `measured`, `patience`, `reset`, `oracle`, `promises`, `outage`; [`act`] is a
 //! workload with rules of its own, `above` what a real host tells.
 
 mod above;
@@ -23,6 +23,7 @@ mod pace;
 mod patience;
 mod promises;
 mod request;
+mod reset;
 mod spec;
 mod stack;
 mod watched;
@@ -39,6 +40,7 @@ pub use outage::Outage;
 pub use patience::Starved;
 pub use promises::Broken;
 pub use request::Hinted;
+pub use reset::{HostSpec, OnTimeout};
 pub use spec::{Arrival, JobSpec, Pattern, PhasesSpec, RewritesSpec, StreamBy, WorkloadSpec};
 
 #[cfg(test)]

@@ -47,6 +47,11 @@ impl Patience {
         Self { timeout, due: Instant::START + timeout, starved: None }
     }
 
+    /// So old may a request get.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// The request that waited too long.
     pub(super) fn starved(&self) -> Option<&Starved> {
         self.starved.as_ref()
@@ -87,6 +92,10 @@ impl<S: Storage> Driver<S> {
         let outstanding = self.progress().issued - self.progress().completed;
         if outstanding > 0 && self.storage.next_event_at() == Instant::NEVER {
             self.patience.due = Instant::NEVER;
+            return true;
+        }
+        if self.resets.is_some() {
+            self.deal_with_old(now);
             return true;
         }
         let oldest = self.under_way().min_by_key(|(at, _)| *at);

@@ -23,6 +23,7 @@ mod program_suspension;
 mod pslc;
 mod rain;
 mod recovery;
+mod reset;
 mod restarts;
 mod retry;
 mod scrub;

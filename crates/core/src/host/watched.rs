@@ -1,5 +1,5 @@
 //! Requests of which more is wanted than their latency: the oracle's check, causes, records, the
-//! load of the Aerospike Certification Tool.
+//! load of the Aerospike Certification Tool, a host that resets its drive.
 
 use super::driver::Issued;
 use super::{Driver, Job, Record};
@@ -15,6 +15,9 @@ impl<S: Storage> Driver<S> {
                 self.begins.resize(self.issued.len(), Lba(0));
             }
             self.begins[command.id as usize] = command.lba;
+        }
+        if let Some(resets) = &mut self.resets {
+            resets.note(&command, now);
         }
         let command = match &mut self.oracle {
             Some(oracle) => oracle.submit(command),
@@ -58,6 +61,8 @@ impl<S: Storage> Driver<S> {
             (completion.at.since(at), completion.status, completion.gc_blocked);
         let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
         let attributed = self.storage.attributed();
+        let with_resets = self.parts_with_resets(attributed, latency);
+        let attributed = with_resets.as_ref().or(attributed);
         let counted = counted && status != Status::NamespaceWriteProtected;
         if let (Some(causes), Some(attributed), true) =
             (&mut self.measured.causes, attributed, counted)

@@ -31,6 +31,9 @@ impl RunTotals {
         if let (Some(map), Some(other)) = (&mut self.map, &other.map) {
             map.add(other);
         }
+        if let (Some(resets), Some(other)) = (&mut self.resets, &other.resets) {
+            resets.add(other);
+        }
         // The power of all drives fails at once; each says what it made of it, and the first is
         // shown.
         self.power_loss = self.power_loss.or(other.power_loss);

@@ -27,6 +27,7 @@ mod power;
 mod power_loss;
 mod pslc;
 mod pts;
+mod resets;
 mod result;
 mod retry;
 mod rotation;
@@ -62,6 +63,7 @@ pub use power::{PowerCounters, PowerReport};
 pub use power_loss::PowerLossReport;
 pub use pslc::{PslcCounters, PslcReport};
 pub use pts::PtsReport;
+pub use resets::ResetCounters;
 pub use result::{
     CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Program, RunResult, RunSet,
     SCHEMA_VERSION, VerifyReport, WarmupExcluded, WearReport,

@@ -8,8 +8,8 @@
 use super::{
     ActReport, ArrayCounters, AttributionReport, BufferCounters, CountSummary, FaultCounters,
     LatencySummary, LogReport, MapReport, OverTimeReport, PaceReport, PowerLossReport, PowerReport,
-    PslcReport, PtsReport, RainReport, RetryReport, RotationReport, ScrubReport, StateReport,
-    StressReport, TraceReport, ratio,
+    PslcReport, PtsReport, RainReport, ResetCounters, RetryReport, RotationReport, ScrubReport,
+    StateReport, StressReport, TraceReport, ratio,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,10 @@ pub struct RunResult {
     /// The power loss of the run; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_loss: Option<PowerLossReport>,
+    /// Requests that waited too long, and a host that reset the drive (`host.on_timeout`); absent
+    /// where a host does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets: Option<ResetCounters>,
     /// The map where it lies on flash; absent where DRAM holds the whole map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapReport>,

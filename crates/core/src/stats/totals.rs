@@ -3,9 +3,9 @@
 use super::{
     ActReport, ArrayCounters, AttributionReport, BEYOND_MIN, CapacityReport, Counters, FlashReport,
     GcReport, LatencySummary, LogReport, MachineReport, MapMemory, OpStats, Outcome, OverTime,
-    PowerLossReport, RainKind, RainReport, RotationReport, RunResult, SlowRequest, SplitStats,
-    StateTotals, StressCounters, TraceReport, VerifyReport, WarmupExcluded, WearCounters,
-    WearReport, ratio,
+    PowerLossReport, RainKind, RainReport, ResetCounters, RotationReport, RunResult, SlowRequest,
+    SplitStats, StateTotals, StressCounters, TraceReport, VerifyReport, WarmupExcluded,
+    WearCounters, WearReport, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use std::collections::BTreeMap;
@@ -66,6 +66,8 @@ pub struct RunTotals {
     pub array: Option<ArrayCounters>,
     /// The power loss, if there was one.
     pub power_loss: Option<PowerLossReport>,
+    /// The host's resets, if it makes any.
+    pub resets: Option<ResetCounters>,
     /// Where the map lies, if that is on flash.
     pub map: Option<MapMemory>,
     /// Raw capacity of the flash.
@@ -189,6 +191,7 @@ impl RunTotals {
             pslc: parts.pslc.then(|| counters.pslc.into()),
             log: parts.log.then(|| LogReport::new(&counters.log)),
             power_loss: self.power_loss,
+            resets: self.resets,
             map: self.map.map(|memory| counters.map.report(&memory)),
             faults: parts.faults.then_some(counters.faults),
             capacity: CapacityReport::new(self.raw, self.user, self.map_ram),

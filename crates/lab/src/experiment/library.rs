@@ -9,6 +9,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("gc-modes", include_str!("../../../../experiments/gc-modes.toml")),
     ("gc-enterprise", include_str!("../../../../experiments/gc-enterprise.toml")),
     ("erase-70-30", include_str!("../../../../experiments/erase-70-30.toml")),
+    ("erase-reset", include_str!("../../../../experiments/erase-reset.toml")),
     ("erase-starvation", include_str!("../../../../experiments/erase-starvation.toml")),
     ("erase-act", include_str!("../../../../experiments/erase-act.toml")),
     ("erase-tpcc", include_str!("../../../../experiments/erase-tpcc.toml")),

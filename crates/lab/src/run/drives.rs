@@ -87,6 +87,8 @@ impl Run<'_> {
         let driver = Driver::new(drive, jobs, oracle, measure.warmup, measure.warmup_requests);
         let driver =
             if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
+        let host = &self.scenario.host;
+        let driver = if host.resets() { driver.with_resets(host) } else { driver };
         let driver = if measure.attribution { driver.with_attribution() } else { driver };
         let driver = if files.wants_requests() { driver.with_records() } else { driver };
         let Some(spec) = &self.scenario.workload.act else { return Ok(driver) };

@@ -55,7 +55,7 @@ impl Run<'_> {
             }
         }
         let lost = driver.progress().issued != driver.progress().completed
-            || driver.storage().outstanding() > 0;
+            || driver.storage().outstanding() > driver.late();
         Ok(match (driver.starved(), lost) {
             (Some(_), _) => Outcome::Starved,
             (None, true) => Outcome::Stuck,

@@ -10,8 +10,8 @@ use manx_core::ftl::{DIRECTORY_ENTRY, DataPlacement, FtlKind, GcMode, Pace, Rota
 use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
     Attribution, Began, CauseTimes, Counters, MachineReport, MapMemory, Outcome, Parts,
-    PowerLossReport, RainKind, RunTotals, SlowFlash, SlowRequest, SlowStep, StateTotals,
-    StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    PowerLossReport, RainKind, ResetCounters, RunTotals, SlowFlash, SlowRequest, SlowStep,
+    StateTotals, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::{Duration, Instant};
 
@@ -83,6 +83,7 @@ impl Run<'_> {
             rber_per_1000: scenario.erase.rber_per_1000,
             array: None,
             power_loss: driver.outages().first().map(|outage| outage.report),
+            resets: driver.resets().copied(),
             map: scenario.ftl.map.is_cached().then(|| map_memory(scenario)),
             raw: capacity.raw,
             user: capacity.user,
@@ -191,6 +192,7 @@ impl Run<'_> {
             warnings.push(format!("{} requests completed with an error", progress.failed - lost));
         }
         warnings.extend(driver.outages().iter().flat_map(power_loss_in_words));
+        warnings.extend(driver.resets().and_then(resets_in_words));
         if progress.issued > 0 && measured.warmup_requests == progress.issued {
             warnings.push("every request belongs to the warm-up: nothing was measured".to_string());
         } else if progress.completed > 0 && measured.read.count() == 0 {
@@ -469,6 +471,20 @@ fn warmup_rule(measure: &MeasureSpec) -> String {
             )
         }
     }
+}
+
+fn resets_in_words(counters: &ResetCounters) -> Option<String> {
+    let ResetCounters { aborts, resets, sent_again, failed, .. } = *counters;
+    if aborts == 0 && resets == 0 {
+        return None;
+    }
+    let first = counters.first_at.map(|at| format!(", the first time after {} s", seconds(at)));
+    let first = first.unwrap_or_default();
+    Some(format!(
+        "requests waited longer than measure.timeout: the host sent {aborts} aborts and reset the \
+         drive {resets} times{first}; {sent_again} commands were sent again, {failed} ended with \
+         an error and are in no latency"
+    ))
 }
 
 fn power_loss_in_words(outage: &Outage) -> Vec<String> {

@@ -46,6 +46,8 @@ struct Wait {
     /// The share of what would have gone first when the die asked last.
     needs: u64,
     asked: Instant,
+    /// In its turn the die began a read instead.
+    passed: bool,
 }
 
 /// The shares of the budget, in milliwatts.
@@ -122,10 +124,10 @@ impl Budget {
         let wait = &mut self.waits[die.index()];
         if !wait.is_on {
             counters.waits += 1;
-            *wait = Wait { is_on: true, since: now, needs, asked: now };
+            *wait = Wait { is_on: true, since: now, needs, asked: now, passed: false };
             self.refused.push_back(die);
         } else if wait.asked != now {
-            (wait.needs, wait.asked) = (needs, now);
+            (wait.needs, wait.asked, wait.passed) = (needs, now, false);
         }
         false
     }
@@ -142,11 +144,18 @@ impl Budget {
         self.waits[die.index()].is_on
     }
 
+    /// True where the die, whose turn it is, has not begun a read in it: its share is kept for it
+    /// while it is busy.
+    pub fn keeps_turn(&self, die: Die) -> bool {
+        !self.waits[die.index()].passed
+    }
+
     /// An operation of the die begins; how long the die waited for that, if it did.
     fn begins(&mut self, now: Instant, die: Die, needs: u64) -> Option<Duration> {
         self.drawn += needs;
         let wait = &mut self.waits[die.index()];
         if needs == 0 || !wait.is_on {
+            wait.passed |= self.turn == Some(die);
             return None;
         }
         wait.is_on = false;

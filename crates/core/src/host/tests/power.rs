@@ -189,3 +189,29 @@ fn reads_pass_what_waits_and_an_erase_is_not_passed_for_ever() {
     assert!(tight.now() > free.now());
     assert!(tight.drive().counters().erases > 200);
 }
+
+/// `out-of-order` lets the oldest operation of a die go first: also one that waits for power, in a
+/// die's turn, on a die that never is without reads, while others draw the whole budget.
+#[test]
+fn a_die_that_always_reads_has_its_turn() {
+    let writes = |power: PowerSpec| {
+        let mut setup = small();
+        setup.precondition.state = PreconditionState::Fill;
+        (setup.drive.write_through, setup.gc.mode) = (true, GcMode::Preemptive);
+        (setup.drive.scheduler, setup.drive.power) = (Scheduler::OutOfOrder, power);
+        setup.drive.buffer = Bytes::kib(4096);
+        let lanes = u64::from(setup.device.geometry.channels * setup.device.geometry.ways);
+        let align = Bytes::new(setup.device.geometry.map_unit.get() * lanes);
+        // Reads of one die; writes of all.
+        let time = Duration::from_s(2);
+        let job = JobSpec { requests: 0, time, ..setup.jobs[0].clone() };
+        let reads = JobSpec { align, read_percent: 100.0, queue_depth: 4, ..job.clone() };
+        let writes = JobSpec { read_percent: 0.0, queue_depth: 256, ..job };
+        setup.jobs = vec![reads, writes];
+        setup.play().measured().write.histogram.count()
+    };
+    let [free, tight] = [spec(0, 0, 0), spec(50, 50, 50)].map(writes);
+    eprintln!("{free} {tight}");
+    // One die of four programs at a time.
+    assert!(tight > free / 5, "{tight} where it is {free} without a budget");
+}

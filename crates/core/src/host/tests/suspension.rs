@@ -66,7 +66,7 @@ fn free_suspension_is_ideal_suspension() {
 /// Reads of all four dies, one after the other with 50 us between them, beside a writer: each die
 /// reads for half of the time, and never rests for as long as it takes to suspend and resume an
 /// erase.
-fn dense(mode: EraseMode, timeout: Duration) -> Setup {
+pub(super) fn dense(mode: EraseMode, timeout: Duration) -> Setup {
     let mut setup = small();
     setup.device.channel =
         ChannelTiming { rate: Bandwidth::bytes_per_second(3_000_000_000), ..setup.device.channel };
