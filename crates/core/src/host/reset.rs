@@ -209,15 +209,19 @@ impl<S: Storage> Driver<S> {
     fn reset(&mut self, now: Instant) {
         let Some(resets) = &mut self.resets else { return };
         let (ready, most) = (now + resets.spec.reset, resets.spec.retries);
-        let taken = resets.take(now);
+        // Their numbers go to others from here on.
+        let of = |(command, retries): (Command, u32)| {
+            let issued = self.issued[command.id as usize];
+            (command, issued, retries)
+        };
+        let taken: Vec<_> = resets.take(now).into_iter().map(of).collect();
         while let Some(completion) = self.storage.advance_before(ready) {
             let is_late = self.comes_late(completion.id);
             debug_assert!(is_late, "no command comes during a reset");
             self.free.push(completion.id);
         }
         self.begin_again(ready);
-        for (command, retries) in taken {
-            let issued = self.issued[command.id as usize];
+        for (command, issued, retries) in taken {
             if retries >= most {
                 self.give_up(ready, issued);
             } else {

@@ -4,7 +4,7 @@
 use super::suspension::dense;
 use super::{Setup, digest, drawn, one_of};
 use crate::drive::{EraseMode, TimelineSpec};
-use crate::host::{Driver, HostSpec, OnTimeout, Record, Records};
+use crate::host::{Driver, HostSpec, OnTimeout, Record, Records, Request};
 use crate::sim::Rng;
 use crate::stats::ResetCounters;
 use crate::units::{Cause, Duration, Instant};
@@ -27,7 +27,27 @@ fn played(setup: &Setup, timeout: Duration, spec: &HostSpec) -> Driver {
     assert!(driver.starved().is_none());
     assert_eq!(driver.progress().issued, driver.progress().completed);
     assert_eq!(driver.progress().failed, resets(&driver).failed);
+    every_request_ends_once(&mut driver);
     driver
+}
+
+/// Each request that was issued ends once, as itself, or fails.
+fn every_request_ends_once(driver: &mut Driver) {
+    let failed = resets(driver).failed as usize;
+    let records = driver.take_records().expect("they are kept");
+    let of = |record: &Record| (record.at, record.job, record.lba, record.op as u8, record.sectors);
+    let mut ended: Vec<_> = records.requests.iter().map(of).collect();
+    let issues = std::mem::take(&mut driver.issues).into_iter();
+    let of =
+        |(at, job, issue): (_, _, Request)| (at, job, issue.lba, issue.op as u8, issue.sectors);
+    let mut issued: Vec<_> = issues.map(of).collect();
+    assert_eq!(ended.len() + failed, issued.len());
+    ended.sort_unstable();
+    issued.sort_unstable();
+    let mut left = ended.iter().peekable();
+    issued.iter().for_each(|one| _ = left.next_if_eq(&one));
+    assert_eq!(left.next(), None, "it was not issued");
+    driver.records = Some(records);
 }
 
 #[test]
@@ -133,7 +153,8 @@ fn drawn_drives_keep_their_data_through_resets() {
         let progress = driver.progress();
         assert_eq!(progress.issued, progress.completed, "seed {seed}");
         assert!(driver.storage().outstanding() <= driver.late(), "seed {seed}");
-        let attributed = play(&Driver::with_attribution);
+        let mut attributed = play(&|driver| driver.with_attribution().with_records());
+        every_request_ends_once(&mut attributed);
         assert_eq!(digest(&driver), digest(&attributed), "seed {seed}");
         let mut drive = setup.bare_drive();
         drive.keep_timeline(&everything);
