@@ -10,7 +10,7 @@
 //!
 //! **The drive.** It aborts nothing, and ends what it took: its flash cannot stop a program, and
 //! what becomes of a command under way the standard leaves open. Its answers to those come too
-//! late, and nobody sees them. Until it is ready no command comes, so that an erase that reads held
+//! late for the host. Until it is ready no command comes, so that an erase that reads held
 //! up goes on meanwhile. The write buffer keeps its pages, as with a reset of the controller alone.
 //!
 //! **Order.** Commands are sent again in the order in which they were sent. A drive takes writes of
