@@ -6,8 +6,9 @@
 //! `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
 use manx_core::stats::{
-    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, PaceReport, PowerReport, PslcReport,
-    RainReport, ResetCounters, RetryReport, RotationReport, RunResult, ScrubReport, TolerantReport,
+    ArrayCounters, Curve, FaultCounters, FlashReport, LogReport, MapReport, PaceReport,
+    PowerReport, PslcReport, RainReport, ResetCounters, RetryReport, RotationReport, RunResult,
+    ScrubReport, TolerantReport, WearReport,
 };
 use manx_core::units::Duration;
 use serde_json::Value;
@@ -81,9 +82,12 @@ impl Quantities {
         let (log, map, faults) = (
             Some(LogReport::default()),
             Some(MapReport::default()),
-            Some(FaultCounters::default()),
+            Some(FaultCounters { worn_out: 1, ..FaultCounters::default() }),
         );
         let (array, resets) = (Some(ArrayCounters::default()), Some(ResetCounters::default()));
+        let wear =
+            WearReport { endurance: Some(0), percentage_used: Some(0.0), ..WearReport::default() };
+        let flash = FlashReport { wear, ..FlashReport::default() };
         Self::of(&RunResult {
             rain: Some(rain),
             rotation,
@@ -97,6 +101,7 @@ impl Quantities {
             faults,
             array,
             resets,
+            flash,
             ..RunResult::default()
         })
     }

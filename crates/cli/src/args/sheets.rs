@@ -72,9 +72,12 @@ pub struct EnduranceArgs {
     /// Write amplification
     #[arg(long, value_name = "A", default_value_t = 2.0, allow_negative_numbers = true)]
     pub waf: f64,
-    /// Rated P/E cycles
-    #[arg(long, value_name = "N", default_value_t = 3000.0, allow_negative_numbers = true)]
-    pub cycles: f64,
+    /// Rated P/E cycles; without it those of --device, or 3000
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub cycles: Option<f64>,
+    /// The drive: a name of `manx device list` or the path of a table
+    #[arg(long, value_name = "NAME|FILE")]
+    pub device: Option<String>,
     /// Drive writes a day of the load
     #[arg(long, value_name = "D", default_value_t = 1.0, allow_negative_numbers = true)]
     pub dwpd: f64,

@@ -7,7 +7,7 @@ use manx_lab::cache::Cache;
 use manx_lab::compare::Options;
 use manx_lab::plan::buffer::Buffer;
 use manx_lab::plan::check;
-use manx_lab::plan::endurance::Endurance;
+use manx_lab::plan::endurance::{Endurance, Rated};
 use manx_lab::plan::fleet::Fleet;
 use manx_lab::plan::op::Op;
 use manx_lab::plan::rain::Rain;
@@ -56,8 +56,9 @@ pub fn run(command: &PlanCommand) -> Result<(), Failure> {
             told(asked.sheet()?, args.sheet, &|sheet, options| asked.check(sheet, options))
         }
         PlanCommand::Endurance(args) => {
-            let (op, waf, cycles) = (args.op, args.waf, args.cycles);
-            let asked = Endurance { op, waf, cycles, dwpd: args.dwpd, years: args.years };
+            let rated = Rated::of(args.cycles, args.device.as_deref())?;
+            let (op, waf) = (args.op, args.waf);
+            let asked = Endurance { op, waf, rated, dwpd: args.dwpd, years: args.years };
             told(asked.sheet()?, args.sheet, &|sheet, options| asked.check(sheet, options))
         }
         PlanCommand::Fleet(args) => {

@@ -118,6 +118,22 @@ fn a_power_budget_that_nothing_draws_on_or_that_nothing_fits_into_is_refused() {
 }
 
 #[test]
+fn an_end_of_life_without_a_rating_or_beside_superblocks_of_parity_is_refused() {
+    let refused = |sets: &[&str], words: &[&str]| {
+        let mut args = vec!["run", "quick", "--set", "faults.wear_out=true"];
+        sets.iter().for_each(|set| args.extend(["--set", set]));
+        assert_refused(&args, words);
+    };
+    refused(&[], &["faults.wear_out = true", "needs device.endurance above 0", "states none"]);
+    refused(&["device.endurance=20000000"], &["device.endurance = 20000000", "from 1 to 10000000"]);
+    let (rated, pslc) = ("device.endurance=3000", "ftl.placement=hot-cold");
+    refused(&[rated, pslc], &["ftl.placement"]);
+    let args = ["plan", "endurance", "--device", "nothing"];
+    assert_refused(&args, &["nothing"]);
+    assert_refused(&["plan", "endurance", "--cycles", "0"], &["--cycles 0", "above 0"]);
+}
+
+#[test]
 fn a_throttle_is_refused_where_collections_take_no_time_or_writes_cause_them() {
     let throttle = ["run", "quick", "--set", "drive.firmware.throttle=20MB/s"];
     let refused = |more: &[&str], why: &str| {

@@ -58,7 +58,9 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
 
 /// As [`why_unread`], for a key of the drive or the array.
 fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
-    let Scenario { gc, erase, program, ftl, precondition, array, rain, retry, host, .. } = scenario;
+    let Scenario {
+        device, gc, erase, program, ftl, precondition, array, rain, retry, host, ..
+    } = scenario;
     let state = precondition.state;
     let (idle, choice) = match (section, name) {
         ("gc", "choices") => {
@@ -75,6 +77,10 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         }
         ("program", "max_suspensions" | "min_run") => {
             (program.mode == ProgramMode::None, format!("program.mode = {}", word(&program.mode)))
+        }
+        ("ageing", "pe_cycles") => {
+            let idle = !retry.is_on() && device.endurance == 0;
+            (idle, "retry.mode = \"none\" on a device that states no device.endurance".to_string())
         }
         ("ageing", _) => (!retry.is_on(), "retry.mode = \"none\"".to_string()),
         ("retry", name) if name != "mode" => {

@@ -128,6 +128,7 @@ pub fn validate_device(device: &Device) -> Result<(), Invalid> {
     device::geometry(device)?;
     device::map_unit(device)?;
     device::timing(device)?;
+    device::endurance(device)?;
     device::size(device)?;
     pslc::device(device)?;
     require(

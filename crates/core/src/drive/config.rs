@@ -38,7 +38,7 @@
 //! ```
 
 use super::{Drive, DriveSpec, EraseSpec, ProgramSpec, RainSpec, RecoverySpec, ScrubSpec, Update};
-use crate::flash::{AgeingSpec, Capacity, Device, FaultSpec, RetrySpec};
+use crate::flash::{AgeingSpec, Capacity, Device, FaultSpec, Rating, RetrySpec};
 use crate::ftl::{FtlKind, FtlSpec, GcSpec, PageMap};
 
 /// Every setting of one drive.
@@ -140,6 +140,7 @@ impl DriveConfig {
     /// Adds the parts that hold no state of the map: the same for a new drive and for one that came
     /// back.
     pub(in crate::drive) fn fit_out(&self, drive: &mut Drive) {
+        drive.rating = Rating::of(&self.device, &self.ageing);
         drive.suspend_erases(&self.erase);
         drive.suspend_programs(&self.program);
         drive.vary_erases(&self.erase, self.seed);

@@ -55,7 +55,7 @@ pub use spec::{
 };
 pub use storage::{Step, Storage, Walked};
 
-use crate::flash::{Block, ChannelOrder, ChannelTake, Device, Flash};
+use crate::flash::{Block, ChannelOrder, ChannelTake, Device, Flash, Rating};
 use crate::ftl::{GcSpec, PageMap, Translation};
 use crate::sim::Slab;
 use crate::stats::Counters;
@@ -115,6 +115,8 @@ pub struct Drive {
     scrub: Option<Box<media::scrub::Scrub>>,
     /// How long a hard decoding takes, if reads are retried.
     decoding: Option<Duration>,
+    /// The cycles for which the blocks are rated, if the device states them.
+    rating: Option<Rating>,
     /// Blocks that are bad and operations that fail, if there are any.
     faults: Option<Box<media::bad_blocks::Faults>>,
     /// Parity over superblocks, if there is that.
@@ -195,6 +197,7 @@ impl Drive {
             rain: None,
             scrub: None,
             decoding: None,
+            rating: None,
             faults: None,
             superblock: None,
             scheme: match ftl.log_blocks() {

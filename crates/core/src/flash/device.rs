@@ -35,6 +35,9 @@ pub struct Device {
     #[serde(deserialize_with = "over_provisioning")]
     #[schemars(schema_with = "share_schema")]
     pub op: f64,
+    /// Rated program/erase cycles of a block; 0: not stated.
+    #[serde(default, skip_serializing_if = "is_unstated")]
+    pub endurance: u32,
     /// Where each number comes from: dotted key (or its prefix) to source.
     #[serde(default)]
     pub source: BTreeMap<String, String>,
@@ -133,6 +136,10 @@ pub struct ArrayTiming {
     pub erase_step: Duration,
     /// Steps in an erase: tBERS is `erase_step` x `erase_steps`.
     pub erase_steps: u32,
+}
+
+fn is_unstated(cycles: &u32) -> bool {
+    *cycles == 0
 }
 
 fn is_none(time: &Duration) -> bool {

@@ -7,6 +7,10 @@
 //! probable that is no datasheet says: the probabilities are the user's, and grow linearly with the
 //! block's erases where asked for (assumed).
 //!
+//! **Wear-out** (`wear_out`) draws nothing: the erase of a block that has had its rated cycles
+//! fails ([`Rating`]). A drive that is read-only erases worn blocks all the same: with those it
+//! writes out what it still holds.
+//!
 //! Every draw is from a stream of its own: factory bad blocks from one of their lane, programs and
 //! erases in the order in which they end. Trap: a draw is taken only where its probability is above
 //! 0, so a drive that fails erases only has the same erase failures whatever is programmed.
@@ -14,7 +18,7 @@
 //! Not modelled: failures in preconditioning and in what takes no time (`nogc`), whole dies that
 //! fail, reads disturbed by a bad block.
 
-use super::{Block, Layout};
+use super::{Block, Layout, Rating};
 use crate::sim::Rng;
 use crate::units::Lane;
 use schemars::JsonSchema;
@@ -32,6 +36,9 @@ pub struct FaultSpec {
     pub erase_fail: f64,
     /// Both probabilities grow by this share of themselves with every 1000 erases of the block.
     pub growth_per_1000: f64,
+    /// The erase of a block that has had its rated cycles (`device.endurance`) fails.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub wear_out: bool,
 }
 
 impl FaultSpec {
@@ -42,7 +49,7 @@ impl FaultSpec {
 
     /// True when operations may fail.
     pub fn fails(&self) -> bool {
-        self.program_fail > 0.0 || self.erase_fail > 0.0
+        self.program_fail > 0.0 || self.erase_fail > 0.0 || self.wear_out
     }
 
     /// The blocks of `lane` that are bad from the start, by their numbers in it.
@@ -61,16 +68,19 @@ pub struct FaultDraws {
     spec: FaultSpec,
     programs: Rng,
     erases: Rng,
+    /// Erases that a block bears; none is the last where nothing wears out.
+    bears: u32,
 }
 
 impl FaultDraws {
-    /// The draws of a run.
-    pub fn new(spec: &FaultSpec, seed: u64) -> Self {
+    /// The draws of a run on blocks of this rating.
+    pub fn new(spec: &FaultSpec, rating: Option<Rating>, seed: u64) -> Self {
         let stream = |name| Rng::stream(seed, name);
         Self {
             spec: spec.clone(),
             programs: stream("programs that fail"),
             erases: stream("erases that fail"),
+            bears: rating.filter(|_| spec.wear_out).map_or(u32::MAX, |rating| rating.bears()),
         }
     }
 
@@ -85,6 +95,11 @@ impl FaultDraws {
     pub fn erase_fails(&mut self, erases: u32) -> bool {
         let probability = self.spec.erase_fail;
         probability > 0.0 && self.erases.unit() < self.grown(probability, erases)
+    }
+
+    /// True when a block of so many erases has had all that it bears: the next one fails.
+    pub fn is_worn(&self, erases: u32) -> bool {
+        erases >= self.bears
     }
 
     fn grown(&self, probability: f64, erases: u32) -> f64 {
@@ -110,7 +125,7 @@ mod tests {
     #[test]
     fn as_many_programs_fail_as_asked_and_more_with_every_erase() {
         let spec = FaultSpec { program_fail: 0.01, growth_per_1000: 2.0, ..FaultSpec::default() };
-        let mut draws = FaultDraws::new(&spec, 1);
+        let mut draws = FaultDraws::new(&spec, None, 1);
         // The standard deviations are 0.0003 and 0.0007.
         assert!((share(&mut draws, 0) - 0.01).abs() < 0.0015);
         assert!((share(&mut draws, 2_000) - 0.05).abs() < 0.0035, "0.01 x (1 + 2 x 2)");
@@ -118,11 +133,22 @@ mod tests {
     }
 
     #[test]
+    fn a_block_is_worn_behind_the_last_erase_that_it_bears_and_never_without_wear_out() {
+        let rating = Some(Rating { cycles: 50, before: 20 });
+        let spec = FaultSpec { wear_out: true, ..FaultSpec::default() };
+        let draws = FaultDraws::new(&spec, rating, 1);
+        assert_eq!((draws.is_worn(29), draws.is_worn(30)), (false, true));
+        let draws = FaultDraws::new(&FaultSpec::default(), rating, 1);
+        assert!(!draws.is_worn(1_000_000));
+        assert!(spec.is_on() && spec.fails());
+    }
+
+    #[test]
     fn what_is_never_drawn_leaves_the_other_stream_alone() {
         let both = FaultSpec { program_fail: 0.1, erase_fail: 0.1, ..FaultSpec::default() };
         let (mut both, mut one) = (
-            FaultDraws::new(&both, 7),
-            FaultDraws::new(&FaultSpec { program_fail: 0.0, ..both.clone() }, 7),
+            FaultDraws::new(&both, None, 7),
+            FaultDraws::new(&FaultSpec { program_fail: 0.0, ..both.clone() }, None, 7),
         );
         for _ in 0..1_000 {
             both.program_fails(0);

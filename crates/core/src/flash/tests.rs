@@ -44,6 +44,7 @@ pub(crate) fn device() -> Device {
             erase_command: Duration::from_ns(125),
         },
         op: 0.1,
+        endurance: 0,
         source: Default::default(),
     }
 }

@@ -8,6 +8,7 @@ mod checkpoints;
 mod cuts;
 mod dftl;
 mod draw;
+mod endurance;
 mod faults;
 mod firmware;
 mod hold;

@@ -33,8 +33,7 @@ pub const VENDOR_VERSION: u8 = 1;
 /// ns, 0 is in the first.
 pub const BUCKETS: usize = 32;
 
-/// SMART, byte for byte, as far as the drive knows. It has no temperature (0 K is told) and no
-/// limit of wear.
+/// SMART, byte for byte, as far as the drive knows. It has no temperature (0 K is told).
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct SmartData {
@@ -45,6 +44,7 @@ struct SmartData {
     spare: u8,
     /// 4 percent.
     spare_threshold: u8,
+    /// 5 percent of the rated cycles, 255 from 255 on; 0 where the device states none.
     used: u8,
     reserved_6: [u8; 26],
     /// 47:32 in 1000 sectors, rounded up.
@@ -342,6 +342,8 @@ impl Controller {
         let mut data = SmartData::new_zeroed();
         data.spare = percent;
         data.spare_threshold = 10;
+        // The cast rounds down, and saturates.
+        data.used = drive.wear().percentage_used().unwrap_or(0.0) as u8;
         data.critical =
             u8::from(percent < data.spare_threshold) | u8::from(drive.is_read_only()) << 3;
         data.units_read = u128::from(traffic.sectors_read.div_ceil(1000)).into();

@@ -17,6 +17,10 @@ counters! {
         sum program_failures: u64,
         /// Erases that failed (erases).
         sum erase_failures: u64,
+        /// Of those, erases of blocks that had had their rated cycles (erases); absent where there
+        /// was none.
+        #[serde(default, skip_serializing_if = "super::result::is_zero")]
+        sum worn_out: u64,
         /// Blocks that were retired (blocks).
         sum retired: u64,
         /// Pages copied out of blocks, or groups of them, of which one had failed (pages, in

@@ -254,6 +254,13 @@ pub struct WearReport {
     /// The standard deviation of erases over all blocks (erases).
     #[serde(default)]
     pub erases_stddev: f64,
+    /// P/E cycles for which a block is rated (cycles); absent where the device states none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endurance: Option<u64>,
+    /// Those of them that a block has used on average, `ageing.pe_cycles` included (percent), above
+    /// 100 behind the rating; absent where the device states none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percentage_used: Option<f64>,
 }
 
 /// Capacity and over-provisioning.

@@ -277,6 +277,8 @@ impl FlashReport {
                 erases_mean: mean.unwrap_or(0.0),
                 erases_max: wear.erases_max,
                 erases_stddev: wear.stddev(),
+                endurance: (wear.endurance > 0).then_some(wear.endurance),
+                percentage_used: wear.percentage_used(),
             },
         }
     }

@@ -36,6 +36,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("faster-interval", include_str!("../../../../experiments/faster-interval.toml")),
     ("faster-merge-cdf", include_str!("../../../../experiments/faster-merge-cdf.toml")),
     ("faster-cost", include_str!("../../../../experiments/faster-cost.toml")),
+    ("faster-endurance", include_str!("../../../../experiments/faster-endurance.toml")),
     ("faster-trace", include_str!("../../../../experiments/faster-trace.toml")),
     ("ftl-all", include_str!("../../../../experiments/ftl-all.toml")),
     ("ftl-modern", include_str!("../../../../experiments/ftl-modern.toml")),

@@ -2,32 +2,66 @@
 
 use super::sheet::Sheet;
 use crate::compare::{Options, compare};
-use crate::load::Request;
+use crate::load::{Request, read_device};
 use crate::run::RunError;
 use manx_core::config::{ConfigError, Override};
 use manx_core::flash::Layout;
 
 const DAYS: f64 = 365.25;
 
+/// Rated cycles of a block where nobody states them: 3D TLC.
+const CYCLES: f64 = 3000.0;
+
 /// The question.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Endurance {
     /// `--op`: share of raw.
     pub op: f64,
     /// `--waf`.
     pub waf: f64,
-    /// `--cycles`: rated P/E cycles.
-    pub cycles: f64,
+    /// Rated P/E cycles.
+    pub rated: Rated,
     /// `--dwpd`: drive writes a day of the load.
     pub dwpd: f64,
     /// `--years`: service.
     pub years: f64,
 }
 
+/// The rated P/E cycles of a block, and where they are from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rated {
+    /// Cycles.
+    pub cycles: f64,
+    /// `--cycles`, a device's table, or what is assumed.
+    pub source: String,
+}
+
+impl Rated {
+    /// Those of `--cycles`, else those that `--device` states, else [`CYCLES`].
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn of(cycles: Option<f64>, device: Option<&str>) -> Result<Self, ConfigError> {
+        let device = device.map(read_device).transpose()?;
+        let stated = device.as_ref().map(|device| device.endurance).filter(|cycles| *cycles > 0);
+        let source = match (cycles, &device, stated) {
+            (Some(_), ..) => "--cycles".to_string(),
+            (None, Some(device), Some(_)) => format!("device {}: endurance", device.name),
+            (None, Some(device), None) => {
+                format!("assumed: device {} states no endurance", device.name)
+            }
+            (None, None, _) => "assumed; --cycles, or the endurance of --device".to_string(),
+        };
+        Ok(Self { cycles: cycles.or(stated.map(f64::from)).unwrap_or(CYCLES), source })
+    }
+}
+
 impl Endurance {
     /// The sheet.
     pub fn sheet(&self) -> Result<Sheet, ConfigError> {
-        let Self { op, waf, cycles, dwpd, years } = *self;
+        let Self { op, waf, dwpd, years, .. } = *self;
+        let Rated { cycles, source } = &self.rated;
+        let cycles = *cycles;
         let refuse = |option: &str, value: f64, allowed: &str| {
             Err(ConfigError::new(format!("{option} {value}: {allowed}")))
         };
@@ -49,7 +83,7 @@ impl Endurance {
                       programs its user capacity times WAF)",
             ..Sheet::default()
         };
-        sheet.symbol("N_pe", cycles, "cycles", "rated P/E cycles", "--cycles");
+        sheet.symbol("N_pe", cycles, "cycles", "rated P/E cycles", source);
         sheet.symbol("op", op, "", "spare share of raw", "--op");
         sheet.symbol("WAF", waf, "", "write amplification", "--waf");
         sheet.symbol("DWPD", dwpd, "", "drive writes a day of the load", "--dwpd");
@@ -69,7 +103,7 @@ impl Endurance {
     }
 
     fn lasts(&self) -> f64 {
-        self.cycles / ((1.0 - self.op) * self.waf * self.dwpd * DAYS)
+        self.rated.cycles / ((1.0 - self.op) * self.waf * self.dwpd * DAYS)
     }
 
     /// A run of random writes: the erases that one drive write takes, with the run's own WAF.
@@ -115,12 +149,27 @@ mod tests {
     #[test]
     fn a_data_sheet_s_drive_lasts_as_long_as_it_says() {
         // 3000 cycles, 1 DWPD, WAF 1.6 on a drive of 12.6 %: 5.87 years.
-        let asked = Endurance { op: 0.126, waf: 1.6, cycles: 3000.0, dwpd: 1.0, years: 5.0 };
+        let rated = Rated::of(Some(3000.0), None).unwrap();
+        let asked = Endurance { op: 0.126, waf: 1.6, rated, dwpd: 1.0, years: 5.0 };
         let sheet = asked.sheet().unwrap();
         let years = 3000.0 / (0.874 * 1.6 * 365.25);
         assert!((sheet.answers[0].value.unwrap() - years).abs() < 1e-9);
         assert!((sheet.answers[1].value.unwrap() - years / 5.0).abs() < 1e-9);
         let error = Endurance { waf: 0.0, ..asked }.sheet().unwrap_err().to_string();
         assert_eq!(error, "--waf 0: a number above 0");
+    }
+
+    #[test]
+    fn the_cycles_are_those_that_are_asked_for_then_the_device_s_then_assumed() {
+        let rated = |cycles, device| Rated::of(cycles, device).unwrap();
+        let slc = Some("k9wag08u1a");
+        assert_eq!(rated(Some(7.0), slc).cycles, 7.0);
+        assert_eq!(rated(None, slc).cycles, 100_000.0);
+        assert!(rated(None, slc).source.contains("device k9wag08u1a: endurance"));
+        let unstated = rated(None, Some("femu"));
+        assert_eq!(unstated.cycles, CYCLES);
+        assert!(unstated.source.contains("assumed") && unstated.source.contains("femu"));
+        assert_eq!(rated(None, None).cycles, CYCLES);
+        assert!(Rated::of(None, Some("nothing")).is_err());
     }
 }

@@ -11,7 +11,7 @@ use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
     Attribution, Began, CauseTimes, Counters, MachineReport, MapMemory, Outcome, Parts,
     PowerLossReport, RainKind, ResetCounters, RunTotals, SlowFlash, SlowRequest, SlowStep,
-    StateTotals, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    StateTotals, StressCounters, VerifyReport, WarmupExcluded,
 };
 use manx_core::units::{Duration, Instant};
 
@@ -76,9 +76,7 @@ impl Run<'_> {
             blocked_at_split_reads: measured.gc_blocked_at_split_reads,
             host_pages_written: (counters.host_bytes_written + unit / 2) / unit,
             used_max_millionths: 1_000_000 - drive.ftl().least_free_millionths(),
-            wear: WearCounters::of(
-                drive.ftl().block_erases().iter().map(|erases| u64::from(*erases)),
-            ),
+            wear: drive.wear(),
             stress: stress(drive),
             rber_per_1000: scenario.erase.rber_per_1000,
             array: None,

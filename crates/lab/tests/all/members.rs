@@ -234,3 +234,22 @@ fn what_no_member_can_read_ends_with_an_error_and_is_not_made_up() {
     }
     assert!(could_not > 3, "{could_not} arrays failed a member that could not read");
 }
+
+/// Members of one array are written alike, and reach their end one soon after the other.
+#[test]
+fn members_that_wear_out_are_refused_one_by_one_and_nothing_acknowledged_is_lost() {
+    for policy in ["base/raid", "base/ioda"] {
+        let (wears, rated) = ("faults.wear_out=true", "device.endurance=2");
+        let sets = [wears, rated, "array.members=4", "workload.requests=20000"];
+        let result = play(policy, &sets);
+        let (array, faults) = (array(&result), result.faults.unwrap());
+        assert!(array.refusing_members > 0 && faults.worn_out > 0, "{policy} {array:?} {faults:?}");
+        assert_eq!(faults.worn_out, faults.erase_failures);
+        let wear = result.flash.wear;
+        assert_eq!(wear.endurance, Some(2));
+        let used = 100.0 * wear.erases_mean / 2.0;
+        assert!(wear.percentage_used.is_some_and(|percent| (percent - used).abs() < 1e-3));
+    }
+    let plain = play("base/raid", &["array.members=4"]).flash.wear;
+    assert_eq!((plain.endurance, plain.percentage_used), (None, None));
+}

@@ -13,6 +13,8 @@ const MAP_UNITS_MAX: u128 = 1 << 31;
 const UNITS_PER_BLOCK_MAX: u128 = 32_767;
 /// The most lanes: the timers of the dies and the frontiers of the lanes are tables of this size.
 const LANES_MAX: u128 = 4096;
+/// More than any flash endures.
+pub(super) const CYCLES_MAX: u32 = 10_000_000;
 /// The most page types that a list of times tells apart.
 const PAGE_TYPES_MAX: usize = 16;
 
@@ -81,6 +83,13 @@ pub(super) fn map_unit(device: &Device) -> Check {
         "a divisor of the program unit (page x program_planes x program_pages = {program}B)"
     );
     require(program.is_multiple_of(unit.into()), key, g.map_unit, message)
+}
+
+/// The rated cycles of a block.
+pub(super) fn endurance(device: &Device) -> Check {
+    let (key, cycles) = ("device.endurance", device.endurance);
+    let message = format!("from 1 to {CYCLES_MAX} program/erase cycles, or 0: not stated");
+    require(cycles <= CYCLES_MAX, key, cycles, message)
 }
 
 /// The times.

@@ -33,6 +33,10 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     if !faults.is_on() {
         return Ok(());
     }
+    let message = "it needs device.endurance above 0, the rated cycles of a block: the device \
+                   states none";
+    let rated = scenario.device.endurance > 0;
+    require(rated || !faults.wear_out, "faults.wear_out", true, message)?;
     let placement = format!("\"{}\"", scenario.ftl.placement.name());
     let message =
         "[faults] needs \"none\": which class a block that failed is replaced in is not modelled";
@@ -43,6 +47,9 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         return with_log_blocks(scenario);
     }
     let superblock = scenario.rain.width > 0 && scenario.rain.update == Update::Superblock;
+    let message = "rain.update = \"superblock\" needs false: the blocks of a superblock wear out \
+                   together, and its GC runs cannot end without room";
+    require(!superblock || !faults.wear_out, "faults.wear_out", true, message)?;
     let message = "rain.update = \"superblock\" needs 0: a row that is programmed again would \
                    leave its stripe; erases may fail, and blocks be bad";
     require(

@@ -1,5 +1,6 @@
 //! The limits of the settings of read retry and of the age of flash.
 
+use super::device::CYCLES_MAX;
 use super::{Check, require, require_operation_time, require_time, word};
 use crate::config::Scenario;
 use crate::flash::{AgeingSpec, ChannelOrder, RetryMode, RetrySpec};
@@ -9,8 +10,6 @@ use crate::ftl::{FtlKind, GcMode};
 const ENTRIES_MAX: u32 = 254;
 /// More wrong bits than any codeword has.
 const BITS_MAX: u32 = 1_000_000;
-/// More than any flash endures.
-const PE_CYCLES_MAX: u32 = 10_000_000;
 const READS_MAX: u32 = 1_000_000_000;
 /// More senses than any soft decoder takes.
 const SOFT_READS_MAX: u32 = 64;
@@ -29,8 +28,8 @@ pub(super) fn all(scenario: &Scenario) -> Check {
 
 fn ageing(age: &AgeingSpec) -> Check {
     let cycles = age.pe_cycles;
-    let message = format!("from 0 to {PE_CYCLES_MAX} program/erase cycles");
-    require(cycles <= PE_CYCLES_MAX, "ageing.pe_cycles", cycles, message)?;
+    let message = format!("from 0 to {CYCLES_MAX} program/erase cycles");
+    require(cycles <= CYCLES_MAX, "ageing.pe_cycles", cycles, message)?;
     require_time(age.retention, "ageing.retention")?;
     let message = format!("from 0 to {READS_MAX} array reads of a block");
     require(age.reads <= READS_MAX, "ageing.reads", age.reads, message)?;

@@ -18,6 +18,9 @@
 //! flash completes with an error. With log blocks nothing is stranded: a lane without spare erases
 //! a block again and again until that succeeds.
 //!
+//! **Wear-out** ends with read-only: a drive that writes out its buffer takes worn blocks for it.
+//! Else a lane of log blocks without spare would erase its worn block for ever.
+//!
 //! **Order.** Read-only changes requests in an event of its own ([`Task::Settle`]), at the same
 //! instant: a failure may be met in the middle of another change.
 //!
@@ -29,7 +32,7 @@ use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::later::Task;
 use crate::flash::{Block, FaultDraws, FaultSpec};
 use crate::ftl::Stream;
-use crate::stats::FaultCounters;
+use crate::stats::{FaultCounters, WearCounters};
 use crate::units::{Instant, Lane, Pool, Ppn};
 
 /// The state of a drive whose blocks may be bad.
@@ -66,7 +69,7 @@ impl Drive {
             return;
         }
         self.faults = Some(Box::new(Faults {
-            draws: FaultDraws::new(spec, seed),
+            draws: FaultDraws::new(spec, self.rating, seed),
             read_only_at: None,
             strands: false,
             leaving: Vec::new(),
@@ -75,6 +78,13 @@ impl Drive {
             counters: FaultCounters::default(),
         }));
         self.count_spare(Instant::START);
+    }
+
+    /// How often the blocks were erased, and the cycles for which they are rated.
+    pub fn wear(&self) -> WearCounters {
+        let erases = self.ftl.block_erases().iter().map(|erases| u64::from(*erases));
+        let wear = WearCounters::of(erases);
+        self.rating.map_or(wear, |rating| wear.rated(rating.cycles, rating.before))
     }
 
     /// True when pages may stay in the buffer for ever.
@@ -112,7 +122,10 @@ impl Drive {
                 faults.draws.program_fails(erases())
             }
             Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
-                faults.draws.erase_fails(erases())
+                let erases = erases();
+                let is_worn = faults.read_only_at.is_none() && faults.draws.is_worn(erases);
+                faults.counters.worn_out += u64::from(is_worn);
+                faults.draws.erase_fails(erases) || is_worn
             }
             _ => false,
         }

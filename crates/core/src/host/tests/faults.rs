@@ -12,7 +12,7 @@ use crate::units::{Bandwidth, Bytes, Duration, Instant, Lpn};
 use std::collections::BTreeMap;
 
 /// Plays everything, read-only or not, and checks what must hold.
-fn play(setup: &Setup) -> Driver {
+pub(super) fn play(setup: &Setup) -> Driver {
     let mut driver = setup.driver();
     driver.play_to_the_end();
     check(setup, &driver);
@@ -46,7 +46,7 @@ fn check(setup: &Setup, driver: &Driver) {
 }
 
 /// Lets the drive do what it still has to do.
-fn rest(driver: &Driver) -> crate::drive::Drive {
+pub(super) fn rest(driver: &Driver) -> crate::drive::Drive {
     let mut drive = driver.drive().clone();
     while drive.advance_before(Instant::NEVER).is_some() {}
     drive.ftl().check_laws();
@@ -162,7 +162,7 @@ fn failures_that_never_come_change_nothing() {
 }
 
 /// Random overwrites of a filled drive with many blocks to lose.
-fn worn() -> Setup {
+pub(super) fn worn() -> Setup {
     let mut setup = small();
     (setup.device.geometry.blocks, setup.device.op) = (60, 0.5);
     setup.jobs[0].requests = 12_000;
@@ -302,6 +302,7 @@ fn drawn_with_faults(seed: u64) -> Setup {
         program_fail: one_of(&[0.0, 1e-3, 3e-3, 1e-2]),
         erase_fail: one_of(&[0.0, 1e-3, 1e-2, 5e-2]),
         growth_per_1000: one_of(&[0.0, 10.0]),
+        wear_out: false,
     };
     setup.device.geometry.blocks += [0, 10, 30][rng.below(3) as usize];
     if rng.below(6) == 0 {

@@ -121,8 +121,12 @@ pub(super) fn faulty(seed: u64) -> Setup {
     setup.seed = seed;
     (setup.device.geometry.blocks, setup.device.op) = (28, 0.6);
     setup.device.geometry.planes = one_of(&mut rng, &[1, 2]);
-    setup.faults =
-        FaultSpec { factory_bad: 0.02, program_fail: 0.01, erase_fail: 0.02, growth_per_1000: 0.0 };
+    setup.faults = FaultSpec {
+        factory_bad: 0.02,
+        program_fail: 0.01,
+        erase_fail: 0.02,
+        ..FaultSpec::default()
+    };
     setup.gc.mode = one_of(&mut rng, &[GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
     setup.ftl.allocation = Allocation::Dynamic;
     setup.gc.unit =
@@ -161,7 +165,7 @@ fn log_blocks_that_cannot_be_erased_stay_out_of_service_behind_a_cut() {
             factory_bad: 0.02,
             program_fail: 0.0,
             erase_fail: 0.02,
-            growth_per_1000: 0.0,
+            ..FaultSpec::default()
         };
         let (driver, done) = campaign_of(&setup, seed, 6);
         (cuts, retired) = (cuts + done, retired + driver.drive().counters().faults.retired);

@@ -8,7 +8,7 @@ use crate::host::Driver;
 use crate::stats::SuspensionCounters;
 use crate::units::{Duration, Instant};
 
-const EVERYTHING: TimelineSpec = TimelineSpec {
+pub(super) const EVERYTHING: TimelineSpec = TimelineSpec {
     from: Instant::START,
     to: Instant::NEVER,
     slow: Some(Duration::ZERO),

@@ -1,7 +1,7 @@
 //! Features, logs and Abort: bytes and refusals.
 
 use super::*;
-use crate::drive::WindowSchedule;
+use crate::drive::{DriveConfig, WindowSchedule};
 use crate::nvme::plm::{ArrayType, Config, Schedule, Window, event};
 use crate::nvme::{feature, log};
 use crate::sim::Rng;
@@ -282,6 +282,30 @@ fn smart_counts_commands_and_thousands_of_sectors() {
         (128, &[2]),
     ]);
     assert_eq!(data, expected);
+}
+
+#[test]
+fn smart_has_the_percentage_used_of_the_rated_cycles_and_saturates() {
+    let used = |endurance: u32, pe_cycles: u32| {
+        let mut config = DriveConfig::new(device());
+        (config.device.endurance, config.ageing.pe_cycles) = (endurance, pe_cycles);
+        let drive = config.build(config.empty_map(), false);
+        let attributes = Attributes::of(&drive, &config.drive, &config.gc);
+        let mut controller = Controller::new(drive, attributes, Options::default());
+        let log = Sqe::get_log_page(2, 0, true, 512);
+        let data = done(&mut controller, ms(0), &log, &[]).data;
+        assert_eq!((data[0], data[3], data[4]), (0, 100, 10), "neither warns nor takes spare");
+        data[5]
+    };
+    for (endurance, pe_cycles, percent) in
+        [(0, 700, 0), (3000, 0, 0), (3000, 29, 0), (3000, 30, 1), (3000, 2999, 99)]
+    {
+        assert_eq!(used(endurance, pe_cycles), percent, "{pe_cycles} of {endurance}");
+    }
+    assert_eq!(
+        [(100, 100), (100, 254), (100, 300)].map(|(all, had)| used(all, had)),
+        [100, 254, 255]
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! together.
 
 use super::{GOOD, assert_says, load_with, refusal, source};
-use manx_core::config::{Input, PolicyPath, Scenario, load, resolve_policy};
+use manx_core::config::{Input, PolicyPath, Scenario, load, resolve_policy, why_unread};
 use manx_core::drive::{CostRule, EraseMode, ProgramMode, Reconstruct, Update};
 use manx_core::flash::Capacity;
 use manx_core::ftl::{Allocation, GcMode, Pace, Rotate, VictimUnit};
@@ -100,6 +100,32 @@ fn bad_blocks_are_shares_and_the_drive_must_be_able_to_begin() {
     says("faults.program_fail=0.6", &["faults.program_fail = 0.6", "from 0 to 0.5"]);
     says("faults.growth_per_1000=-1", &["faults.growth_per_1000", "from 0 to 1000000"]);
     says("faults.factory_bad=0.5", &["faults.factory_bad = 0.5", "bad from the start"]);
+}
+
+#[test]
+fn wear_out_needs_an_endurance_which_is_bounded_and_makes_cycles_of_before_count() {
+    let rated_as = |sets: &[&str]| load_with(GOOD, sets);
+    let says = |sets: &[&str], parts: &[&str]| {
+        assert_says(&rated_as(sets).unwrap_err().to_string(), parts)
+    };
+    let wears_out = "faults.wear_out=true";
+    says(&[wears_out], &["faults.wear_out = true", "device.endurance above 0", "states none"]);
+    says(&[wears_out, "device.endurance=0"], &["faults.wear_out = true", "device.endurance"]);
+    says(&["device.endurance=10000001"], &["device.endurance = 10000001", "from 1 to 10000000"]);
+    says(&["device.endurance=-1"], &["device.endurance"]);
+    says(&["faults.wear_out=1"], &["faults.wear_out"]);
+    let log = ["ftl.kind=log-block", "ftl.log.policy=superblock"];
+    let rated = [wears_out, "device.endurance=3000"];
+    says(&[&rated[..], &log[..]].concat(), &["ftl.log.policy", "[faults]"]);
+    let stripes =
+        ["rain.width=4", "rain.update=superblock", "gc.unit=superblock", "ftl.allocation=dynamic"];
+    says(&[&rated[..], &stripes[..]].concat(), &["faults.wear_out = true", "rain.update"]);
+    let scenario = rated_as(&rated).unwrap();
+    assert!(scenario.faults.fails() && scenario.device.endurance == 3000);
+    let unread = |sets: &[&str]| why_unread(&rated_as(sets).unwrap(), "ageing.pe_cycles");
+    assert!(unread(&[]).is_some_and(|why| why.contains("device.endurance")));
+    assert_eq!(unread(&["device.endurance=3000"]), None);
+    assert!(why_unread(&rated_as(&rated).unwrap(), "ageing.reads").is_some());
 }
 
 #[test]
