@@ -29,6 +29,7 @@ class DeviceKeys(TypedDict, total=False):
     slc: SlcTiming | SlcTimingKeys | None
     channel: ChannelTiming | ChannelTimingKeys
     op: float | str
+    endurance: int
     source: Mapping[str, Any]
 
 class Device(Section):
@@ -36,7 +37,7 @@ class Device(Section):
     A flash device as data. Every number has an entry in `source` (its dotted key, or a
     prefix of it).
     """
-    def __init__(self, *, name: str = ..., summary: str = ..., geometry: Geometry | GeometryKeys = ..., feature: Features | FeaturesKeys = ..., timing: ArrayTiming | ArrayTimingKeys = ..., slc: SlcTiming | SlcTimingKeys | None = ..., channel: ChannelTiming | ChannelTimingKeys = ..., op: float | str = ..., source: Mapping[str, Any] = ...) -> None: ...
+    def __init__(self, *, name: str = ..., summary: str = ..., geometry: Geometry | GeometryKeys = ..., feature: Features | FeaturesKeys = ..., timing: ArrayTiming | ArrayTimingKeys = ..., slc: SlcTiming | SlcTimingKeys | None = ..., channel: ChannelTiming | ChannelTimingKeys = ..., op: float | str = ..., endurance: int = ..., source: Mapping[str, Any] = ...) -> None: ...
     name: str
     """The name of the table."""
     summary: str
@@ -72,6 +73,8 @@ class Device(Section):
     1; or a percentage as text, "7%" (spare over user capacity, as data sheets say) or "6.5%
     of raw".
     """
+    endurance: int
+    """Rated program/erase cycles of a block; 0: not stated."""
     source: Mapping[str, Any]
     """Where each number comes from: dotted key (or its prefix) to source."""
 
@@ -796,10 +799,11 @@ class FaultKeys(TypedDict, total=False):
     program_fail: float
     erase_fail: float
     growth_per_1000: float
+    wear_out: bool
 
 class Fault(Section):
     """Bad blocks: factory bad ones, and programs and erases that fail."""
-    def __init__(self, *, factory_bad: float = ..., program_fail: float = ..., erase_fail: float = ..., growth_per_1000: float = ...) -> None: ...
+    def __init__(self, *, factory_bad: float = ..., program_fail: float = ..., erase_fail: float = ..., growth_per_1000: float = ..., wear_out: bool = ...) -> None: ...
     factory_bad: float
     """Share of the blocks that are bad from the start."""
     program_fail: float
@@ -808,6 +812,8 @@ class Fault(Section):
     """Probability that an erase fails."""
     growth_per_1000: float
     """Both probabilities grow by this share of themselves with every 1000 erases of the block."""
+    wear_out: bool
+    """The erase of a block that has had its rated cycles (`device.endurance`) fails."""
 
 class DriveKeys(TypedDict, total=False):
     buffer: Size
@@ -1540,6 +1546,27 @@ class Act(Section):
     microsecond_histograms: bool
     """The log's histograms count microseconds instead of milliseconds."""
 
+class HostKeys(TypedDict, total=False):
+    on_timeout: Literal["end", "reset"]
+    abort: bool
+    reset: Time
+    retries: int
+
+class Host(Section):
+    """The host's driver, when a request waits too long."""
+    def __init__(self, *, on_timeout: Literal["end", "reset"] = ..., abort: bool = ..., reset: Time = ..., retries: int = ...) -> None: ...
+    on_timeout: Literal["end", "reset"]
+    """The way with a request that is older than `measure.timeout`."""
+    abort: bool
+    """
+    The first time an Abort is sent, which the drive does not heed: the request has another
+    `measure.timeout` before the reset.
+    """
+    reset: Time
+    """From the reset until the drive takes commands again."""
+    retries: int
+    """So often is a command sent again; then it ends with an error."""
+
 class MeasureKeys(TypedDict, total=False):
     warmup: Time
     warmup_requests: int
@@ -1557,14 +1584,14 @@ class Measure(Section):
     """Split every latency into what it was spent on; a run takes 1.4 to 1.9 times as long."""
     timeout: Time
     """
-    A request that waits longer than this ends the run as starved (a host resets a drive
-    then); 0s: never.
+    A request that waits longer than this ends the run as starved, or makes the host reset
+    the drive (`host.on_timeout`); 0s: never.
     """
 
 class Scenario(Section):
     """A scenario: a built-in one, a file, or a text, and what lies over it."""
     def __init__(self, base: str | PathLike[str] = "oltp", *, text: str | None = None,
-                 trace: str | PathLike[str] | None = None, name: str = ..., summary: str = ..., seed: int = ..., policies: Sequence[str] = ..., device: Device | DeviceKeys | str | PathLike[str] = ..., ftl: Ftl | FtlKeys = ..., gc: Gc | GcKeys = ..., rain: Rain | RainKeys = ..., erase: Erase | EraseKeys = ..., program: Program | ProgramKeys = ..., scrub: Scrub | ScrubKeys = ..., retry: Retry | RetryKeys = ..., ageing: Ageing | AgeingKeys = ..., faults: Fault | FaultKeys = ..., drive: Drive | DriveKeys = ..., recovery: Recovery | RecoveryKeys = ..., array: Array | ArrayKeys = ..., precondition: Precondition | PreconditionKeys = ..., workload: Workload | WorkloadKeys | str | PathLike[str] = ..., measure: Measure | MeasureKeys = ...) -> None: ...
+                 trace: str | PathLike[str] | None = None, name: str = ..., summary: str = ..., seed: int = ..., policies: Sequence[str] = ..., device: Device | DeviceKeys | str | PathLike[str] = ..., ftl: Ftl | FtlKeys = ..., gc: Gc | GcKeys = ..., rain: Rain | RainKeys = ..., erase: Erase | EraseKeys = ..., program: Program | ProgramKeys = ..., scrub: Scrub | ScrubKeys = ..., retry: Retry | RetryKeys = ..., ageing: Ageing | AgeingKeys = ..., faults: Fault | FaultKeys = ..., drive: Drive | DriveKeys = ..., recovery: Recovery | RecoveryKeys = ..., array: Array | ArrayKeys = ..., precondition: Precondition | PreconditionKeys = ..., workload: Workload | WorkloadKeys | str | PathLike[str] = ..., host: Host | HostKeys = ..., measure: Measure | MeasureKeys = ...) -> None: ...
     @classmethod
     def from_toml(cls, text: str, name: str = "scenario") -> Scenario:
         """The scenario of a text, as a scenario file has it."""
@@ -1672,6 +1699,11 @@ class Scenario(Section):
         """The requests of the host."""
     @workload.setter
     def workload(self, value: Workload | WorkloadKeys) -> None: ...
+    @property
+    def host(self) -> Host:
+        """The host's driver, when a request waits too long."""
+    @host.setter
+    def host(self, value: Host | HostKeys) -> None: ...
     @property
     def measure(self) -> Measure:
         """The measured part of the run."""
