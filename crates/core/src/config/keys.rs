@@ -151,13 +151,19 @@ impl Keys {
     fn suggest(&self, path: &[String]) -> Option<String> {
         let known = (0..path.len()).rev().find(|depth| self.at(&path[..*depth]).is_some())?;
         let (parent, wrong) = (&path[..known], &path[known]);
+        let mut all = Vec::new();
+        self.collect(&mut Vec::new(), &mut all);
+        // A key without its table is nearer than a table with another name.
+        if let [alone] = path
+            && let Some(whole) = all.iter().find(|one| one.last() == Some(alone))
+        {
+            return Some(dotted(whole));
+        }
         if let Some(Keys::Table(siblings)) = self.at(parent)
             && let Some(sibling) = nearest(wrong, siblings.keys().map(String::as_str))
         {
             return Some(dotted(&[parent, &[sibling.to_string()]].concat()));
         }
-        let mut all = Vec::new();
-        self.collect(&mut Vec::new(), &mut all);
         let last = path.last()?;
         let same = |near: bool| {
             let alike = |candidate: &&Path| {

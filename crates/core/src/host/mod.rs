@@ -5,8 +5,8 @@
 //! latencies; the [`Oracle`] checks what every read returns.
 //!
 //! Reading order: `spec` (the settings), `request`, `stack`, [`generate`], [`fit`], `pace`, `job`,
-//! `driver`, `handed`, `measured`, `patience`, `reset`, `oracle`, `promises`, `outage`; [`act`] is a
-//! workload with rules of its own, `above` what a real host tells.
+//! `driver`, `handed`, `measured`, `patience`, `reset`, `oracle`, `promises`, `outage`; [`act`] is
+//! a workload with rules of its own, `above` what a real host tells.
 
 mod above;
 pub mod act;

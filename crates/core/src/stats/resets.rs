@@ -20,8 +20,7 @@ counters! {
         /// Commands that a reset took and that were sent again too often: they ended with an error,
         /// and are in no latency (commands).
         sum failed: u64,
-        /// Answers of the drive to commands that a reset had taken, which come too late for the host
-        /// (commands).
+        /// Answers to commands that a reset had taken, which come too late for the host (commands).
         sum late: u64,
         /// When the first reset was, from the start of the run on (seconds); null without one.
         #[serde(rename = "first_at_s", with = "seconds")]

@@ -15,6 +15,7 @@ mod handed;
 mod limits;
 mod play;
 mod totals;
+mod words;
 mod workload;
 
 pub use beside::{Beside, MakeSink, Played as PlayedStorage, Sink, Watcher};
