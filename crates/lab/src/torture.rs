@@ -182,7 +182,7 @@ impl Tally {
 
 /// Refuses what a campaign cannot be of.
 pub fn check(scenario: &Scenario) -> Result<(), ConfigError> {
-    let Scenario { array, recovery, .. } = scenario;
+    let Scenario { array, recovery, host, .. } = scenario;
     if !recovery.keep {
         return Err(ConfigError::new(
             "recovery.keep = false: torture needs a drive that can recover",
@@ -195,6 +195,10 @@ pub fn check(scenario: &Scenario) -> Result<(), ConfigError> {
     if let Some(at) = recovery.cut_at {
         let message = "torture needs it absent: it cuts the power at events that each seed draws";
         return Err(ConfigError::new(format!("recovery.cut_at = {at}: {message}")));
+    }
+    if host.resets() {
+        let message = "torture needs \"end\": a reset and a recovery at once are not modelled";
+        return Err(ConfigError::new(format!("host.on_timeout = \"reset\": {message}")));
     }
     Ok(())
 }

@@ -118,7 +118,7 @@ fn a_power_budget_that_nothing_draws_on_or_that_nothing_fits_into_is_refused() {
 }
 
 #[test]
-fn an_end_of_life_without_a_rating_or_beside_superblocks_of_parity_is_refused() {
+fn an_end_of_life_without_a_rating_is_refused() {
     let refused = |sets: &[&str], words: &[&str]| {
         let mut args = vec!["run", "quick", "--set", "faults.wear_out=true"];
         sets.iter().for_each(|set| args.extend(["--set", set]));
@@ -407,6 +407,24 @@ fn torture_refuses_an_array_and_a_power_loss_at_a_time_of_its_own() {
     let warmup = ["--set", "measure.warmup_requests=0", "--set", "measure.warmup=0s"];
     let cut = ["torture", "quick", "--seeds", "1", "--set", "recovery.cut_at=1s"];
     assert_refused(&[cut.as_slice(), &warmup].concat(), &pieces);
+    let reset = ["torture", "quick", "--seeds", "1", "--set", "host.on_timeout=reset"];
+    assert_refused(&reset, &["host.on_timeout = \"reset\"", "at once are not modelled"]);
+}
+
+#[test]
+fn a_host_that_resets_its_drive_needs_one_drive_a_timeout_and_no_power_loss() {
+    let refused = |sets: &[&str], pieces: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", *set]);
+        let asked = ["run", "quick", "--set", "host.on_timeout=reset"].into_iter();
+        assert_refused(&asked.chain(sets).collect::<Vec<_>>(), pieces);
+    };
+    refused(&["array.members=4"], &["array.members = 4", "which member's request is too old"]);
+    refused(&["measure.timeout=0s"], &["measure.timeout = 0s", "a time above 0s"]);
+    refused(&["host.retries=256"], &["host.retries = 256", "from 0 to 255 times"]);
+    refused(&["host.reset=-1s"], &["host.reset"]);
+    refused(&["host.on_timeout=abort"], &["host.on_timeout", "reset"]);
+    let cut = ["measure.warmup_requests=0", "recovery.keep=true", "recovery.cut_at=1s"];
+    refused(&cut, &["recovery.cut_at = 1s", "a reset and a recovery at once"]);
 }
 
 #[test]

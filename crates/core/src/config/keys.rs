@@ -153,17 +153,6 @@ impl Keys {
         let (parent, wrong) = (&path[..known], &path[known]);
         let mut all = Vec::new();
         self.collect(&mut Vec::new(), &mut all);
-        // A key without its table is nearer than a table with another name.
-        if let [alone] = path
-            && let Some(whole) = all.iter().find(|one| one.last() == Some(alone))
-        {
-            return Some(dotted(whole));
-        }
-        if let Some(Keys::Table(siblings)) = self.at(parent)
-            && let Some(sibling) = nearest(wrong, siblings.keys().map(String::as_str))
-        {
-            return Some(dotted(&[parent, &[sibling.to_string()]].concat()));
-        }
         let last = path.last()?;
         let same = |near: bool| {
             let alike = |candidate: &&Path| {
@@ -171,7 +160,17 @@ impl Keys {
             };
             all.iter().find(alike)
         };
-        same(true).or_else(|| same(false)).map(|path| dotted(path)).or_else(|| {
+        let elsewhere = same(true).or_else(|| same(false)).map(|path| dotted(path));
+        // A key without its table is nearer than a table with another name.
+        if path.len() == 1 && elsewhere.is_some() {
+            return elsewhere;
+        }
+        if let Some(Keys::Table(siblings)) = self.at(parent)
+            && let Some(sibling) = nearest(wrong, siblings.keys().map(String::as_str))
+        {
+            return Some(dotted(&[parent, &[sibling.to_string()]].concat()));
+        }
+        elsewhere.or_else(|| {
             let names: Vec<String> = all.iter().map(|path| dotted(path)).collect();
             // A long path shares much with many others: two slips at most, however long it is.
             nearest_within(2, &dotted(path), names.iter().map(String::as_str)).map(str::to_string)

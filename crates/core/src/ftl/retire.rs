@@ -393,9 +393,15 @@ impl PageMap {
     /// collection.
     pub fn stop_chain(&mut self, lane: Lane) -> bool {
         self.relocations[lane.index()].stop();
-        let pool = self.pool_of(lane).index();
-        self.collections[pool].copying -= 1;
-        self.collections[pool].copying == 0
+        self.stop_part(self.pool_of(lane))
+    }
+
+    /// A lane's part of the copy, or a row of parity, ends in a dead pool, which erases nothing any
+    /// more; true when it was the last of the collection.
+    pub fn stop_part(&mut self, pool: Pool) -> bool {
+        let collection = &mut self.collections[pool.index()];
+        collection.copying -= 1;
+        collection.copying == 0
     }
 
     /// Group blocks that the worst pool can still lose; negative when it has fewer than it needs.

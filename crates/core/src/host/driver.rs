@@ -310,16 +310,22 @@ impl<S: Storage> Driver<S> {
         let counted = self.counts(at);
         let Request { op, sectors, .. } = request;
         let issued = Issued { at, op, sectors, job: job as u32, thread, counted };
-        match self.issued.get_mut(id as usize) {
-            Some(place) => *place = issued,
-            None => self.issued.push(issued),
-        }
+        self.keep(id, issued);
         self.progress.issued += 1;
         let command = Command { queue: job as u16, ..command(id, &request) };
         if self.watches {
             self.submit_watched(now, command);
         } else {
             self.storage.submit(now, command);
+        }
+    }
+
+    /// A request is under way as `id`, which was free, or is the next one.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, id: u32, issued: Issued) {
+        match self.issued.get_mut(id as usize) {
+            Some(place) => *place = issued,
+            None => self.issued.push(issued),
         }
     }
 

@@ -110,9 +110,8 @@ impl Resets {
 
     /// Notes a command that is sent; its time runs from `since` on.
     pub(super) fn note(&mut self, command: &Command, since: Instant) {
-        let &Command { id, op, lba, sectors, fua, predictable, stream, queue, .. } = command;
-        let command =
-            Command { id, op, lba, sectors, fua, predictable, stream, queue, payload: None };
+        debug_assert!(command.payload.is_none(), "its content is given to it later");
+        let (id, command) = (command.id, command.clone());
         let (sequence, state) = (self.commands, State::UnderWay);
         self.commands += 1;
         let sent = Sent { command, sequence, since, was_aborted: false, retries: 0, state };
@@ -214,7 +213,10 @@ impl<S: Storage> Driver<S> {
             let issued = self.issued[command.id as usize];
             (command, issued, retries)
         };
-        let taken: Vec<_> = resets.take(now).into_iter().map(of).collect();
+        let taken = resets.take(now);
+        resets.counters.failed +=
+            taken.iter().filter(|(_, retries)| *retries >= most).count() as u64;
+        let taken: Vec<_> = taken.into_iter().map(of).collect();
         while let Some(completion) = self.storage.advance_before(ready) {
             let is_late = self.comes_late(completion.id);
             debug_assert!(is_late, "no command comes during a reset");
@@ -223,27 +225,16 @@ impl<S: Storage> Driver<S> {
         self.begin_again(ready);
         for (command, issued, retries) in taken {
             if retries >= most {
-                self.give_up(ready, issued);
+                self.fail(ready, issued);
             } else {
                 self.send_again(ready, command, issued, retries + 1);
             }
         }
     }
 
-    /// Ends a request that was sent again often enough.
-    fn give_up(&mut self, now: Instant, issued: Issued) {
-        if let Some(resets) = &mut self.resets {
-            resets.counters.failed += 1;
-        }
-        self.fail(now, issued);
-    }
-
     fn send_again(&mut self, now: Instant, command: Command, issued: Issued, retries: u32) {
         let id = self.free.pop().unwrap_or(self.issued.len() as u32);
-        match self.issued.get_mut(id as usize) {
-            Some(place) => *place = issued,
-            None => self.issued.push(issued),
-        }
+        self.keep(id, issued);
         self.submit_watched(now, Command { id, ..command });
         if let Some(resets) = &mut self.resets {
             resets.counters.sent_again += 1;

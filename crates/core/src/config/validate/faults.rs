@@ -47,9 +47,6 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         return with_log_blocks(scenario);
     }
     let superblock = scenario.rain.width > 0 && scenario.rain.update == Update::Superblock;
-    let message = "rain.update = \"superblock\" needs false: the blocks of a superblock wear out \
-                   together, and its GC runs cannot end without room";
-    require(!superblock || !faults.wear_out, "faults.wear_out", true, message)?;
     let message = "rain.update = \"superblock\" needs 0: a row that is programmed again would \
                    leave its stripe; erases may fail, and blocks be bad";
     require(

@@ -177,8 +177,7 @@ impl Drive {
         self.settle_later(now);
     }
 
-    /// An operation is about to start; true when it is a copy that finds no row. Its GC run is
-    /// given up, and its chain ends with the event ([`Drive::stop_given_up`]).
+    /// An operation is about to start; true when it is a copy that finds no row.
     pub(in crate::drive) fn finds_no_row(&mut self, now: Instant, op: u32) -> bool {
         let FlashOp { owner: Owner::ChainProgram { lane }, lane: to, ppn: Ppn::NONE, .. } =
             self.ops[op]
@@ -189,13 +188,19 @@ impl Drive {
             self.ops[op].ppn = row;
             return false;
         }
+        self.give_up_copies(now, lane);
+        true
+    }
+
+    /// The chain of `lane` finds no row for its copies: its GC run is given up, and the chain ends
+    /// with the event ([`Drive::stop_given_up`]).
+    pub(in crate::drive) fn give_up_copies(&mut self, now: Instant, lane: Lane) {
         self.ftl.give_up(self.ftl.pool_of(lane));
         if let Some(faults) = &mut self.faults {
             faults.stopping.push(lane);
         }
         self.watches = true;
         self.turn_read_only(now);
-        true
     }
 
     /// A row of copies is on flash.

@@ -10,7 +10,7 @@ use crate::drive::parity::reconstruct::Rebuild;
 use crate::drive::{Drive, Stamp};
 use crate::ftl::{Stream, part_of, version_of};
 use crate::sim::NIL;
-use crate::units::{Instant, Ppn};
+use crate::units::{Instant, Pool, Ppn};
 
 impl Drive {
     /// An extra read is done.
@@ -191,9 +191,7 @@ impl Drive {
             self.stripe_row_done(lane, Stream::Copy);
             self.counters.rain.copy_parity_units += u64::from(units);
             self.hurry_erases(now, pool);
-            if self.ftl.part_copied(pool) {
-                self.victim_copied(now, pool);
-            }
+            self.parity_of_copies_done(now, pool);
             return;
         }
         self.writes.rows[lane.index()].waiting -= 1;
@@ -204,5 +202,16 @@ impl Drive {
         self.row_was_written(now, pool);
         self.space_used(now, pool);
         self.take_writes(now);
+    }
+
+    /// A row of parity over copies is on flash: the erases wait for it no more.
+    fn parity_of_copies_done(&mut self, now: Instant, pool: Pool) {
+        if self.ftl.is_dead(pool) {
+            if self.ftl.stop_part(pool) {
+                self.copying_is_over(now, pool);
+            }
+        } else if self.ftl.part_copied(pool) {
+            self.victim_copied(now, pool);
+        }
     }
 }

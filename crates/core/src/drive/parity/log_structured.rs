@@ -210,8 +210,10 @@ impl Drive {
         if !matches!(owner, Owner::ChainProgram { .. }) {
             return self.enqueue(now, op);
         }
-        let row =
-            self.ftl.open_row(lane, Stream::Copy).expect("the reserve holds a victim's copies");
+        let Some(row) = self.ftl.open_row(lane, Stream::Copy) else {
+            debug_assert!(self.faults.is_some(), "the reserve holds a victim's copies");
+            return self.give_up_copies(now, chain);
+        };
         self.ops[op].ppn = row;
         if let Some(superblock) = &mut self.superblock {
             superblock.under_way[lane.index()][Stream::Copy as usize] += 1;

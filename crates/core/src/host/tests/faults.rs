@@ -436,6 +436,27 @@ fn parity_over_superblocks_keeps_the_data_while_erases_fail() {
     assert!(retired > 50, "{retired}");
 }
 
+/// Erases fail so often, or blocks wear out so soon, that no row is left for a copy.
+#[test]
+fn parity_over_superblocks_ends_its_runs_where_no_row_is_left() {
+    let mut ended = 0;
+    for seed in 0..48 {
+        let mut setup = Setup { seed, ..worn() };
+        setup.device.geometry.channels = 4;
+        (setup.ftl.allocation, setup.gc.unit) = (Allocation::Dynamic, VictimUnit::Superblock);
+        setup.gc.mode = [GcMode::Base, GcMode::Controller, GcMode::Preemptive][seed as usize % 3];
+        setup.rain = RainSpec { width: 4, update: Update::Superblock, ..RainSpec::default() };
+        setup.device.endurance = 2;
+        let wear_out = seed % 4 == 3;
+        setup.faults = FaultSpec { wear_out, ..with(0.0, [0.1, 0.2, 0.5, 0.0][seed as usize % 4]) };
+        setup.jobs[0].requests = 12_000;
+        let driver = play(&setup);
+        ended += u32::from(driver.drive().counters().faults.read_only_at.is_some());
+        rest(&driver).check_parity();
+    }
+    assert!(ended > 30, "{ended}");
+}
+
 #[test]
 fn pages_that_are_written_anew_survive_programs_that_fail() {
     let (mut failures, mut rewrites) = (0, 0);

@@ -211,7 +211,6 @@ fn a_die_that_always_reads_has_its_turn() {
         setup.play().measured().write.histogram.count()
     };
     let [free, tight] = [spec(0, 0, 0), spec(50, 50, 50)].map(writes);
-    eprintln!("{free} {tight}");
     // One die of four programs at a time.
     assert!(tight > free / 5, "{tight} where it is {free} without a budget");
 }
