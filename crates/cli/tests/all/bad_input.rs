@@ -408,7 +408,7 @@ fn torture_refuses_an_array_and_a_power_loss_at_a_time_of_its_own() {
     let cut = ["torture", "quick", "--seeds", "1", "--set", "recovery.cut_at=1s"];
     assert_refused(&[cut.as_slice(), &warmup].concat(), &pieces);
     let reset = ["torture", "quick", "--seeds", "1", "--set", "host.on_timeout=reset"];
-    assert_refused(&reset, &["host.on_timeout = \"reset\"", "at once are not modelled"]);
+    assert_refused(&reset, &["host.on_timeout = \"reset\"", "torture needs \"end\""]);
 }
 
 #[test]

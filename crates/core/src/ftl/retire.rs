@@ -363,6 +363,10 @@ impl PageMap {
 
     /// A copy finds no row: the pool reclaims nothing any more.
     pub fn give_up(&mut self, pool: Pool) {
+        debug_assert!(
+            self.retire.is_some(),
+            "without failures the reserve holds a victim's copies"
+        );
         let Some(retire) = &mut self.retire else { return };
         retire.pools[pool.index()].dead = true;
         self.pools[pool.index()].wear_victim = None;

@@ -211,7 +211,6 @@ impl Drive {
             return self.enqueue(now, op);
         }
         let Some(row) = self.ftl.open_row(lane, Stream::Copy) else {
-            debug_assert!(self.faults.is_some(), "the reserve holds a victim's copies");
             return self.give_up_copies(now, chain);
         };
         self.ops[op].ppn = row;
