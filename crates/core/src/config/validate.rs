@@ -21,7 +21,7 @@ mod space;
 
 use super::Scenario;
 use crate::drive::{
-    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, PreconditionSpec,
+    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FastFail, PreconditionSpec,
     PreconditionState, ProgramMode, ProgramSpec, RainSpec, Scheduler, Update, UpdateReads,
 };
 use crate::flash::{Device, lanes, program_unit};
@@ -362,6 +362,13 @@ fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
     require_time(drive.buffer_hit, "drive.buffer_hit")?;
     require_time(drive.controller, "drive.controller")?;
     require_rate(drive.link, "drive.link")?;
+    require(
+        drive.fast_fail == FastFail::Gc || drive.scheduler == Scheduler::ReadFirst,
+        "drive.fast_fail",
+        word(drive.fast_fail),
+        "\"internal\" needs drive.scheduler = \"read-first\": else programs begin before reads that \
+         wait, which were not failed",
+    )?;
     let (unit, lanes) = (program_unit(device), lanes(device));
     let classes = u128::from(OpenBlocks::of(ftl).host);
     let each = if classes == 1 { String::new() } else { format!(" and {classes} classes of data") };

@@ -49,8 +49,8 @@ pub use observe::attribution::{Attributed, Story};
 pub use observe::glance::Glance;
 pub use observe::timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 pub use spec::{
-    BusyRemaining, CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer,
-    Overwrite, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, RainSpec,
+    BusyRemaining, CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FastFail,
+    FullBuffer, Overwrite, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, RainSpec,
     Reconstruct, Scheduler, Update, UpdateReads,
 };
 pub use storage::{Step, Storage, Walked};

@@ -45,7 +45,7 @@ impl Drive {
                     .filter_map(|number| self.page_of_unit(request, number));
                 pages
                     .map(|page| self.die_of_page(page))
-                    .filter(|die| self.gc_keeps(now, *die))
+                    .filter(|die| self.keeps(now, *die))
                     .collect()
             }
         };
@@ -66,7 +66,7 @@ impl Drive {
         let mut at = now;
         loop {
             dies.retain(|(die, before)| {
-                twin.gc_keeps_die(at, *die) && twin.host_operation(at, *die) <= *before
+                twin.keeps_die(at, *die) && twin.host_operation(at, *die) <= *before
             });
             let next = twin.next_event_at();
             if dies.is_empty() || next == Instant::NEVER {

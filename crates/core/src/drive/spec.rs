@@ -56,6 +56,8 @@ pub struct DriveSpec {
     pub link_completion: Bytes,
     /// How the busy remaining time of a read that fails fast is found.
     pub brt: BusyRemaining,
+    /// Operations of the drive that fail a read fast.
+    pub fast_fail: FastFail,
 }
 
 impl Default for DriveSpec {
@@ -80,6 +82,7 @@ impl Default for DriveSpec {
             link_command: Bytes::new(0),
             link_completion: Bytes::new(0),
             brt: BusyRemaining::Forecast,
+            fast_fail: FastFail::Gc,
         }
     }
 }
@@ -93,6 +96,17 @@ pub enum BusyRemaining {
     /// By simulating a copy of the whole drive ahead, to which nothing else comes: what no drive
     /// can do, and slow.
     Exact,
+}
+
+/// Operations of the drive that fail a read which must not wait for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FastFail {
+    /// Those of garbage collection: also of wear levelling and of refreshed blocks.
+    Gc,
+    /// Every operation but the reads of the host's reads: also flushes of the write buffer, parity,
+    /// the journal and scrubbing.
+    Internal,
 }
 
 /// Pages that a write waits for when it finds the buffer full.

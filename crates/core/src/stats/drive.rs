@@ -132,6 +132,8 @@ counters! {
         sum fast_fails: u64,
         /// Of those, after they had begun: garbage collection came before them.
         sum fast_fails_late: u64,
+        /// Of those that failed, before an operation that is none of garbage collection.
+        sum fast_fails_other: u64,
         /// Steps of collections that began where windows let them, and were expected to end there.
         sum steps_in_window: u64,
         /// Steps that were forced at or below the hard mark, and did not lie inside a window.

@@ -48,6 +48,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("ioda-writes", include_str!("../../../../experiments/ioda-writes.toml")),
     ("ioda-width", include_str!("../../../../experiments/ioda-width.toml")),
     ("ioda-inside", include_str!("../../../../experiments/ioda-inside.toml")),
+    ("ioda-internal", include_str!("../../../../experiments/ioda-internal.toml")),
     ("ioda-brt", include_str!("../../../../experiments/ioda-brt.toml")),
     ("ioda-threshold", include_str!("../../../../experiments/ioda-threshold.toml")),
     ("ioda-slowest", include_str!("../../../../experiments/ioda-slowest.toml")),

@@ -18,6 +18,10 @@
 //! withdrawn; those under way end, and their data goes nowhere. The drive looks at the end of each
 //! event, so at the same instant. A page in the write buffer needs no flash and never fails a read.
 //!
+//! [`FastFail::Internal`] asks likewise for whatever else the drive does: a flush of its buffer, a
+//! page of its journal, a scrub read. A waiting read goes before those, so that only what is under
+//! way when the read begins (or goes on where it was suspended as often as it may be) fails it.
+//!
 //! A drive with its own parity: where a page can be computed from its stripe inside the drive
 //! without waiting for garbage collection (`rain.reconstruct`, parity in place), the read is served
 //! that way and does not fail.
@@ -30,7 +34,7 @@
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::gc::replay::Replay;
 use crate::drive::rehearse::Moment;
-use crate::drive::{BusyRemaining, Drive, PredictableLatency, Status};
+use crate::drive::{BusyRemaining, Drive, FastFail, PredictableLatency, Status};
 use crate::sim::NIL;
 use crate::units::{Die, Duration, Instant, Ppn};
 use std::cell::RefCell;
@@ -90,9 +94,9 @@ impl Drive {
         self.counters.predictable.reads += 1;
         let pages =
             (0..self.units(request)).filter_map(|number| self.page_of_unit(request, number));
-        let mut kept = pages.filter(|page| self.gc_keeps(now, self.die_of_page(*page)));
+        let mut kept = pages.filter(|page| self.keeps(now, self.die_of_page(*page)));
         let busy = match self.spec.brt {
-            BusyRemaining::Forecast => kept.map(|page| self.gc_release(now, page)).max(),
+            BusyRemaining::Forecast => kept.map(|page| self.brt_of(now, page)).max(),
             BusyRemaining::Exact if kept.next().is_some() => {
                 Some(self.rehearse(now, request, Moment::Begins))
             }
@@ -101,9 +105,23 @@ impl Drive {
         let Some(busy) = busy.filter(|_| !self.is_computed_in_time(now, request)) else {
             return false;
         };
+        if self.spec.fast_fail == FastFail::Internal {
+            let mut dies = (0..self.units(request))
+                .filter_map(|number| self.page_of_unit(request, number))
+                .map(|page| self.die_of_page(page));
+            self.counters.predictable.fast_fails_other +=
+                u64::from(!dies.any(|die| self.gc_keeps(now, die)));
+        }
         self.fail_fast(now, request, busy);
         self.requests.release(request);
         true
+    }
+
+    /// The forecast of the busy remaining time of a read of `page` that fails now.
+    pub(super) fn brt_of(&self, now: Instant, page: Ppn) -> Duration {
+        let die = self.die_of_page(page);
+        let own = self.own_work_left(now, die).unwrap_or_default();
+        if self.gc_keeps(now, die) { self.gc_release(now, page).max(own) } else { own }
     }
 
     /// The read that an operation serves, if it may be failed and was not.
@@ -189,7 +207,7 @@ impl Drive {
         let pages =
             (0..drive.units(request)).filter_map(|number| drive.page_of_unit(request, number));
         let dies = pages.map(|page| drive.die_of_page(page));
-        let dies: Vec<Die> = dies.filter(|die| drive.gc_keeps(now, *die)).collect();
+        let dies: Vec<Die> = dies.filter(|die| drive.keeps(now, *die)).collect();
         let channel = dies.iter().map(|die| drive.flash.gc_keeps_channel_for(now, *die)).max();
         (dies, channel.unwrap_or_default())
     }

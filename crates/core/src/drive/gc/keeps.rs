@@ -1,12 +1,34 @@
-//! The dies and channels that garbage collection keeps from a read that comes now.
+//! The dies and channels that garbage collection, or other work of the drive, keeps from a read
+//! that comes now.
 
-use crate::drive::Drive;
-use crate::drive::dies::queues::Owner;
+use crate::drive::dies::queues::{Class, Owner};
+use crate::drive::{Drive, FastFail};
 use crate::flash::Suspendable;
-use crate::units::Die;
-use crate::units::Instant;
+use crate::units::{Die, Duration, Instant};
 
 impl Drive {
+    /// True when a read that may be failed fast fails if it comes to `die` now.
+    pub(in crate::drive) fn keeps(&self, now: Instant, die: Die) -> bool {
+        self.gc_keeps(now, die) || self.own_work_left(now, die).is_some()
+    }
+
+    /// The same of the die alone, without its channel.
+    pub(crate) fn keeps_die(&self, now: Instant, die: Die) -> bool {
+        self.gc_keeps_die(now, die) || self.own_work_left(now, die).is_some()
+    }
+
+    /// The rest of an operation on the die that neither garbage collection nor a read of the host
+    /// asked for and that does not give way to reads, where such fail a read
+    /// ([`FastFail::Internal`]).
+    pub(in crate::drive) fn own_work_left(&self, now: Instant, die: Die) -> Option<Duration> {
+        if self.spec.fast_fail == FastFail::Gc {
+            return None;
+        }
+        let (op, left) = self.flash.operation_left(now, die)?;
+        let is_own = matches!(self.ops[op].class, Class::Write | Class::Scrub);
+        (is_own && !self.gives_way_now(op)).then_some(left)
+    }
+
     /// True when garbage collection keeps a read that comes to `die` now: it has the die, or the
     /// channel.
     pub fn gc_keeps(&self, now: Instant, die: Die) -> bool {
@@ -28,8 +50,8 @@ impl Drive {
             && self.may_step(now, op)
     }
 
-    /// True when a read would suspend a collection's operation: one that was suspended as often as
-    /// it may be keeps its die.
+    /// True when a read would suspend the operation: one that was suspended as often as it may be
+    /// keeps its die.
     pub(in crate::drive) fn gives_way_now(&self, op: u32) -> bool {
         let Some(suspension) = &self.suspension else { return false };
         if self.flash.stops_no_more(self.flash.layout.die_of(self.ops[op].lane), op) {
@@ -37,9 +59,10 @@ impl Drive {
         }
         match self.ops[op].owner {
             Owner::ChainErase { .. } => suspension.gives_way(Suspendable::Erase),
-            Owner::ChainProgram { .. } | Owner::Parity => {
+            Owner::ChainProgram { .. } | Owner::Parity | Owner::Row { .. } | Owner::Rewrite => {
                 suspension.gives_way(Suspendable::Program)
             }
+            Owner::LogProgram { .. } => suspension.gives_way(Suspendable::Program),
             _ => false,
         }
     }

@@ -17,13 +17,15 @@ impl Drive {
         while let Some(die) =
             self.predictable.as_mut().and_then(|predictable| predictable.take_die())
         {
-            while self.gc_keeps(now, die)
+            while self.keeps(now, die)
                 && let Some((request, page)) = self.waiting_on(die)
             {
                 let busy = match self.spec.brt {
-                    BusyRemaining::Forecast => self.gc_release(now, page),
+                    BusyRemaining::Forecast => self.brt_of(now, page),
                     BusyRemaining::Exact => self.rehearse(now, request, Moment::Waits { die }),
                 };
+                let is_other = !self.gc_keeps(now, die);
+                self.counters.predictable.fast_fails_other += u64::from(is_other);
                 self.fail_late(now, request, busy);
             }
         }

@@ -174,8 +174,7 @@ impl Drive {
         if rain.spec.reconstruct == Reconstruct::Never {
             return false;
         }
-        let is_kept =
-            |lpn| self.gc_keeps(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)));
+        let is_kept = |lpn| self.keeps(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)));
         let units = self.units(request);
         let mut begins = (0..units).filter_map(|number| self.stripe_begins(request, number, units));
         begins.all(|(stripe, asked)| {

@@ -4,8 +4,8 @@
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, start};
 use crate::drive::{
-    Command, Completion, EraseMode, EraseSpec, Op, PredictableLatency, Status, WindowSchedule,
-    Windows,
+    Command, Completion, DriveSpec, EraseMode, EraseSpec, FastFail, Op, PredictableLatency, Status,
+    WindowSchedule, Windows,
 };
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::{Duration, Instant, Lba};
@@ -149,6 +149,25 @@ fn nogc_fails_no_read_and_a_preemptive_collection_fails_one_for_the_operation_un
         (begins + read + times.page_program() + NS, read - NS),
     ] {
         assert_eq!(busy(&bench, at, SAME_CHIP), Some(left), "at {at:?}");
+    }
+}
+
+/// A write to the same chip is under way: a flush, and no garbage collection.
+#[test]
+fn a_flush_fails_a_read_for_the_rest_of_its_program_where_all_that_is_internal_does() {
+    for fast_fail in [FastFail::Gc, FastFail::Internal] {
+        let mut bench = Bench::plain(DriveSpec { fast_fail, ..super::write_through() });
+        let times = bench.times();
+        bench.write(start(), 0);
+        let at = start() + Duration::from_us(100);
+        let left = (start() + times.page_program()).since(at);
+        let expected = (fast_fail == FastFail::Internal).then_some(left);
+        assert_eq!(busy(&bench, at, super::SAME_CHIP), expected);
+        assert_eq!(busy(&bench, at, OTHER_CHIP), None);
+        let off = answer(&bench, at, PredictableLatency::MustWait, super::SAME_CHIP, 1);
+        assert_eq!(off.at, at + left + times.page_read());
+        let behind = at + left + NS;
+        assert_eq!(busy(&bench, behind, super::SAME_CHIP), None, "its program is over");
     }
 }
 

@@ -3,6 +3,7 @@
 //! collection crosses a window's end.
 
 mod game;
+mod internal;
 
 pub(super) use game::Game;
 
@@ -73,7 +74,7 @@ fn released(before: &Drive, at: Instant, read: &crate::drive::Command) -> Durati
     let mut now = at;
     loop {
         dies.retain(|(die, before)| {
-            drive.gc_keeps_die(now, *die) && drive.host_operation(now, *die) <= *before
+            drive.keeps_die(now, *die) && drive.host_operation(now, *die) <= *before
         });
         if dies.is_empty() {
             return now.since(at).max(channels);

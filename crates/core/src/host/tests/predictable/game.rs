@@ -1,7 +1,7 @@
 //! A run whose reads may fail, played request by request: its log, and what must hold of each read.
 
 use crate::drive::{
-    Command, Completion, Drive, EraseMode, Op, PredictableLatency, ProgramMode, Status,
+    Command, Completion, Drive, EraseMode, FastFail, Op, PredictableLatency, ProgramMode, Status,
     TimelineSpec, Windows,
 };
 use crate::flash::Slice;
@@ -158,6 +158,13 @@ fn check(
             );
             assert!(suspends || split.get(Cause::Suspension).is_zero());
             assert!(suspends || !done.gc_blocked, "seed {}: {done:?} {split:?}", setup.seed);
+            let internal = setup.drive.fast_fail == FastFail::Internal;
+            let programs = setup.program.mode != ProgramMode::None;
+            assert!(
+                !internal || programs || split.get(Cause::Program).is_zero(),
+                "seed {}: {done:?} {split:?} {setup:?}",
+                setup.seed
+            );
             assert_eq!(done.result64, 0);
         }
         _ => assert_eq!(done.result64, 0),
