@@ -58,13 +58,14 @@ struct Done {
     gc_blocked: Vec<bool>,
 }
 
-const STATUSES: [&str; 6] = [
+const STATUSES: [&str; 7] = [
     "success",
     "lba-out-of-range",
     "aborted",
     "write-protected",
     "unrecovered-read",
     "predictable-latency-not-met",
+    "members-lost",
 ];
 
 fn status_word(status: Status) -> u8 {
@@ -75,6 +76,7 @@ fn status_word(status: Status) -> u8 {
         Status::NamespaceWriteProtected => 3,
         Status::UnrecoveredRead => 4,
         Status::PredictableLatencyNotMet => 5,
+        Status::MembersLost => 6,
     }
 }
 

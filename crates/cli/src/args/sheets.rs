@@ -66,9 +66,9 @@ pub struct BufferArgs {
 /// `manx plan endurance`.
 #[derive(Debug, ClapArgs)]
 pub struct EnduranceArgs {
-    /// Share of raw
-    #[arg(long, value_name = "R", default_value_t = 0.126, allow_negative_numbers = true)]
-    pub op: f64,
+    /// Share of raw; without it that of --device, or 0.126
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    pub op: Option<f64>,
     /// Write amplification
     #[arg(long, value_name = "A", default_value_t = 2.0, allow_negative_numbers = true)]
     pub waf: f64,

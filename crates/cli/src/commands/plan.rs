@@ -56,9 +56,9 @@ pub fn run(command: &PlanCommand) -> Result<(), Failure> {
             told(asked.sheet()?, args.sheet, &|sheet, options| asked.check(sheet, options))
         }
         PlanCommand::Endurance(args) => {
-            let rated = Rated::of(args.cycles, args.device.as_deref())?;
-            let (op, waf) = (args.op, args.waf);
-            let asked = Endurance { op, waf, rated, dwpd: args.dwpd, years: args.years };
+            let drive = Rated::of(args.op, args.cycles, args.device.as_deref())?;
+            let (waf, dwpd, years) = (args.waf, args.dwpd, args.years);
+            let asked = Endurance { drive, waf, dwpd, years };
             told(asked.sheet()?, args.sheet, &|sheet, options| asked.check(sheet, options))
         }
         PlanCommand::Fleet(args) => {

@@ -129,7 +129,7 @@ impl<L: MemberLink> Array<L> {
             (p.member, p.ticket, Self::read_command(p.lba, p.sectors, flag));
         if self.members[member.index()].state == super::State::Dead {
             self.pieces[piece].direct = false;
-            self.fail_piece(now, piece, Status::UnrecoveredRead);
+            self.lost_piece(now, piece);
             return;
         }
         self.submit_io(now, member, Owner::Direct { piece, ticket }, command);
@@ -358,7 +358,7 @@ impl<L: MemberLink> Array<L> {
         let computes = match (if is_read { own } else { Some(NEVER_SERVED) }, others) {
             (Some(NEVER_SERVED), NEVER_SERVED) => {
                 self.abandon(now, piece);
-                return self.fail_piece(now, piece, Status::UnrecoveredRead);
+                return self.lost_piece(now, piece);
             }
             (_, NEVER_SERVED) => false,
             (Some(NEVER_SERVED) | None, _) => true,
@@ -485,6 +485,12 @@ impl<L: MemberLink> Array<L> {
             }
             other = next;
         }
+    }
+
+    /// Too few members are left to read the piece from.
+    fn lost_piece(&mut self, now: Instant, piece: u32) {
+        self.counters.lost_reads += 1;
+        self.fail_piece(now, piece, Status::MembersLost);
     }
 
     fn fail_piece(&mut self, now: Instant, piece: u32, status: Status) {

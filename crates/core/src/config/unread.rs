@@ -7,7 +7,7 @@
 use super::Scenario;
 use crate::drive::{EraseMode, PreconditionState, ProgramMode};
 use crate::flash::RetryMode;
-use crate::ftl::{DataPlacement, FtlKind, Victim};
+use crate::ftl::{DataPlacement, FtlKind, GcMode, Victim};
 use crate::host::{Arrival, JobSpec, Pattern};
 
 /// Why `scenario` does not look at `key`, if it does not.
@@ -59,7 +59,18 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
 /// As [`why_unread`], for a key of the drive or the array.
 fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
     let Scenario {
-        device, gc, erase, program, ftl, precondition, array, rain, retry, host, ..
+        device,
+        gc,
+        erase,
+        program,
+        ftl,
+        precondition,
+        array,
+        rain,
+        retry,
+        host,
+        faults,
+        ..
     } = scenario;
     let state = precondition.state;
     let (idle, choice) = match (section, name) {
@@ -99,6 +110,13 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
                 }
                 _ => (idle, format!("retry.mode = {}", word(&mode))),
             }
+        }
+        ("faults", "growth_per_1000") => {
+            let none = faults.program_fail == 0.0 && faults.erase_fail == 0.0;
+            (none, "faults.program_fail = 0 and faults.erase_fail = 0".to_string())
+        }
+        ("faults", "wear_out") => {
+            (gc.mode == GcMode::Nogc, "gc.mode = nogc: an erase takes no block".to_string())
         }
         ("erase", "hold_max" | "hold_victims") => {
             (erase.hold.is_zero(), "erase.hold = 0s".to_string())

@@ -111,13 +111,15 @@ impl Drive {
 
     /// Dies that wait for a share of the power budget have their turn, as far as it goes.
     pub(in crate::drive) fn share_power(&mut self, now: Instant) {
+        let Some(power) = &mut self.power else { return };
+        power.begin_turns();
         let mut at = 0;
         while let Some(die) = self.power.as_mut().and_then(|power| power.turn(at)) {
             if self.flash.is_idle(die) {
                 self.flash.waits_for_power(now, die, false);
                 self.dispatch(now, die);
-            } else if self.power.as_ref().is_some_and(|power| power.keeps_turn(die)) {
-                return;
+            } else if let Some(power) = &mut self.power {
+                power.keeps_turn(die);
             }
             at += usize::from(self.power.as_ref().is_some_and(|power| power.waits(die)));
         }

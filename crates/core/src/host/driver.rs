@@ -367,6 +367,7 @@ impl<S: Storage> Driver<S> {
         let drives = || (0..self.storage.drives()).map(|number| self.storage.drive(number));
         self.measured.counters_before = drives().map(Drive::counters).collect();
         self.measured.buffered_before = drives().map(Drive::buffered).collect();
+        self.measured.resets_before = self.resets().copied().unwrap_or_default();
         true
     }
 
@@ -392,7 +393,7 @@ impl<S: Storage> Driver<S> {
         self.progress.failed += u64::from(completion.status != Status::Success);
         let of_job = self.jobs.get_mut(job as usize);
         let seen = of_job.map_or(completion.at, |job| job.seen(completion.at));
-        if counted && completion.status != Status::NamespaceWriteProtected {
+        if counted && completion.status.is_served() {
             let (latency, bytes) = (seen.since(at), u64::from(sectors) * SECTOR);
             if self.measured.record(completion, op, latency, bytes) {
                 self.keep_moment();

@@ -2,7 +2,7 @@
 
 use super::Causes;
 use crate::drive::{Completion, Drive, Op};
-use crate::stats::{Counters, Kind, Moments, OpStats, OverTime, Written};
+use crate::stats::{Counters, Kind, Moments, OpStats, OverTime, ResetCounters, Written};
 use crate::units::{Duration, Instant};
 
 /// The counted part of a run.
@@ -30,6 +30,8 @@ pub struct Measured {
     pub since: Instant,
     /// The counters of each drive then; none when everything was counted.
     pub counters_before: Vec<Counters>,
+    /// Aborts and resets of the host until then.
+    pub resets_before: ResetCounters,
     /// Pages in the write buffer of each drive then: written, but not yet programmed.
     pub buffered_before: Vec<u32>,
     /// Map units free on each drive when the run began; none where the FTL has log blocks.

@@ -3,7 +3,7 @@
 
 use super::driver::Issued;
 use super::{Driver, Job, Record};
-use crate::drive::{Command, Completion, Status, Storage};
+use crate::drive::{Command, Completion, Storage};
 use crate::units::{Instant, Lba};
 
 impl<S: Storage> Driver<S> {
@@ -63,7 +63,7 @@ impl<S: Storage> Driver<S> {
         let attributed = self.storage.attributed();
         let with_resets = self.parts_with_resets(attributed, latency);
         let attributed = with_resets.as_ref().or(attributed);
-        let counted = counted && status != Status::NamespaceWriteProtected;
+        let counted = counted && status.is_served();
         if let (Some(causes), Some(attributed), true) =
             (&mut self.measured.causes, attributed, counted)
         {

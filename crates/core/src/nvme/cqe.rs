@@ -156,12 +156,13 @@ impl StatusField {
 }
 
 /// Statuses that a drive may return.
-const STATUSES: [Status; 6] = [
+const STATUSES: [Status; 7] = [
     Status::Success,
     Status::LbaOutOfRange,
     Status::Aborted,
     Status::NamespaceWriteProtected,
     Status::UnrecoveredRead,
+    Status::MembersLost,
     Status::PredictableLatencyNotMet,
 ];
 
@@ -173,6 +174,7 @@ const fn code_of(status: Status) -> (u8, u8) {
         Status::NamespaceWriteProtected => (0, 0x20),
         Status::LbaOutOfRange => (0, 0x80),
         Status::UnrecoveredRead => (2, 0x81),
+        Status::MembersLost => (3, 0x00),
         Status::PredictableLatencyNotMet => (7, 0x01),
     }
 }

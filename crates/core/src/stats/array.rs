@@ -62,6 +62,9 @@ counters! {
         sum refusing_members: u64,
         /// Pages whose write ended with an error because no drive could keep them (pages).
         sum refused_pages: u64,
+        /// Parts of reads that found too few members left: their requests ended with an error, and
+        /// are in no latency (parts).
+        sum lost_reads: u64,
         /// Acknowledged pages that no drive took; they stay in the array's memory (pages).
         level kept_pages: u64,
     }

@@ -12,36 +12,50 @@ const DAYS: f64 = 365.25;
 /// Rated cycles of a block where nobody states them: 3D TLC.
 const CYCLES: f64 = 3000.0;
 
+/// Spare share of raw where nobody states it.
+const OP: f64 = 0.126;
+
 /// The question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endurance {
-    /// `--op`: share of raw.
-    pub op: f64,
+    /// The drive: its spare share and its cycles.
+    pub drive: Rated,
     /// `--waf`.
     pub waf: f64,
-    /// Rated P/E cycles.
-    pub rated: Rated,
     /// `--dwpd`: drive writes a day of the load.
     pub dwpd: f64,
     /// `--years`: service.
     pub years: f64,
 }
 
-/// The rated P/E cycles of a block, and where they are from.
+/// A drive as far as its life is concerned: spare share and rated P/E cycles, and where they are
+/// from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rated {
+    /// Spare share of raw.
+    pub op: f64,
+    /// `--op`, a device's table, or what is assumed.
+    pub op_source: String,
     /// Cycles.
     pub cycles: f64,
     /// `--cycles`, a device's table, or what is assumed.
     pub source: String,
+    /// `--device`.
+    device: Option<String>,
 }
 
 impl Rated {
-    /// Those of `--cycles`, else those that `--device` states, else [`CYCLES`].
+    /// Numbers of `--op` and `--cycles`, else those that `--device` states, else [`OP`] and
+    /// [`CYCLES`].
     ///
     /// # Errors
     /// There is no such device.
-    pub fn of(cycles: Option<f64>, device: Option<&str>) -> Result<Self, ConfigError> {
+    pub fn of(
+        op: Option<f64>,
+        cycles: Option<f64>,
+        device: Option<&str>,
+    ) -> Result<Self, ConfigError> {
+        let named = device.map(str::to_string);
         let device = device.map(read_device).transpose()?;
         let stated = device.as_ref().map(|device| device.endurance).filter(|cycles| *cycles > 0);
         let source = match (cycles, &device, stated) {
@@ -52,16 +66,23 @@ impl Rated {
             }
             (None, None, _) => "assumed; --cycles, or the endurance of --device".to_string(),
         };
-        Ok(Self { cycles: cycles.or(stated.map(f64::from)).unwrap_or(CYCLES), source })
+        let op_source = match (op, &device) {
+            (Some(_), _) => "--op".to_string(),
+            (None, Some(device)) => format!("device {}: op", device.name),
+            (None, None) => "assumed; --op, or the op of --device".to_string(),
+        };
+        let op = op.or(device.as_ref().map(|device| device.op)).unwrap_or(OP);
+        let cycles = cycles.or(stated.map(f64::from)).unwrap_or(CYCLES);
+        Ok(Self { op, op_source, cycles, source, device: named })
     }
 }
 
 impl Endurance {
     /// The sheet.
     pub fn sheet(&self) -> Result<Sheet, ConfigError> {
-        let Self { op, waf, dwpd, years, .. } = *self;
-        let Rated { cycles, source } = &self.rated;
-        let cycles = *cycles;
+        let Self { waf, dwpd, years, .. } = *self;
+        let Rated { op, cycles, source, op_source, .. } = &self.drive;
+        let (op, cycles) = (*op, *cycles);
         let refuse = |option: &str, value: f64, allowed: &str| {
             Err(ConfigError::new(format!("{option} {value}: {allowed}")))
         };
@@ -84,7 +105,7 @@ impl Endurance {
             ..Sheet::default()
         };
         sheet.symbol("N_pe", cycles, "cycles", "rated P/E cycles", source);
-        sheet.symbol("op", op, "", "spare share of raw", "--op");
+        sheet.symbol("op", op, "", "spare share of raw", op_source);
         sheet.symbol("WAF", waf, "", "write amplification", "--waf");
         sheet.symbol("DWPD", dwpd, "", "drive writes a day of the load", "--dwpd");
         sheet.symbol("years", years, "", "years of service", "--years");
@@ -103,22 +124,25 @@ impl Endurance {
     }
 
     fn lasts(&self) -> f64 {
-        self.rated.cycles / ((1.0 - self.op) * self.waf * self.dwpd * DAYS)
+        self.drive.cycles / ((1.0 - self.drive.op) * self.waf * self.dwpd * DAYS)
     }
 
     /// A run of random writes: the erases that one drive write takes, with the run's own WAF.
     pub fn check(&self, sheet: &mut Sheet, options: &Options<'_>) -> Result<(), RunError> {
+        let op = self.drive.op;
+        let device = self.drive.device.iter().map(|name| ("device.name", format!("{name:?}")));
         let sets = [
-            ("device.op", self.op.to_string()),
+            ("device.op", op.to_string()),
             // Little space needs low marks, and blocks that are a small part of it.
             ("device.geometry.blocks", "256".to_string()),
-            ("gc.soft", (self.op / 2.0).min(0.08).to_string()),
-            ("gc.hard", (self.op / 5.0).min(0.03).to_string()),
+            ("gc.soft", (op / 2.0).min(0.08).to_string()),
+            ("gc.hard", (op / 5.0).min(0.03).to_string()),
             ("workload.read_percent", "0.0".to_string()),
             ("workload.rate", "1000.0".to_string()),
             ("workload.requests", "200000".to_string()),
         ];
-        let sets = sets.map(|(key, value)| Override::new(key, value, "--check")).to_vec();
+        let sets = device.chain(sets).map(|(key, value)| Override::new(key, value, "--check"));
+        let sets = sets.collect();
         let scenario = Request::read("quick", sets)?.under("preemptive")?;
         let layout = Layout::new(&scenario.device);
         let runs = vec![("preemptive".to_string(), scenario)];
@@ -149,8 +173,8 @@ mod tests {
     #[test]
     fn a_data_sheet_s_drive_lasts_as_long_as_it_says() {
         // 3000 cycles, 1 DWPD, WAF 1.6 on a drive of 12.6 %: 5.87 years.
-        let rated = Rated::of(Some(3000.0), None).unwrap();
-        let asked = Endurance { op: 0.126, waf: 1.6, rated, dwpd: 1.0, years: 5.0 };
+        let drive = Rated::of(None, Some(3000.0), None).unwrap();
+        let asked = Endurance { drive, waf: 1.6, dwpd: 1.0, years: 5.0 };
         let sheet = asked.sheet().unwrap();
         let years = 3000.0 / (0.874 * 1.6 * 365.25);
         assert!((sheet.answers[0].value.unwrap() - years).abs() < 1e-9);
@@ -160,8 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn the_cycles_are_those_that_are_asked_for_then_the_device_s_then_assumed() {
-        let rated = |cycles, device| Rated::of(cycles, device).unwrap();
+    fn numbers_are_those_that_are_asked_for_then_the_device_s_then_assumed() {
+        let rated = |cycles, device| Rated::of(None, cycles, device).unwrap();
         let slc = Some("k9wag08u1a");
         assert_eq!(rated(Some(7.0), slc).cycles, 7.0);
         assert_eq!(rated(None, slc).cycles, 100_000.0);
@@ -170,6 +194,10 @@ mod tests {
         assert_eq!(unstated.cycles, CYCLES);
         assert!(unstated.source.contains("assumed") && unstated.source.contains("femu"));
         assert_eq!(rated(None, None).cycles, CYCLES);
-        assert!(Rated::of(None, Some("nothing")).is_err());
+        assert!(Rated::of(None, None, Some("nothing")).is_err());
+        let spare = |op, device| Rated::of(op, None, device).unwrap();
+        assert_eq!(spare(None, slc).op, 0.1);
+        assert_eq!(spare(Some(0.3), slc).op, 0.3);
+        assert_eq!((spare(None, None).op, &*spare(Some(0.3), slc).op_source), (OP, "--op"));
     }
 }

@@ -108,6 +108,13 @@ fn warnings(array: &Array) -> Vec<String> {
             counters.refused_pages
         ));
     }
+    if counters.lost_reads > 0 {
+        warnings.push(format!(
+            "too few members were left for {} parts of reads: their requests ended with an error, \
+             and are in no latency",
+            counters.lost_reads
+        ));
+    }
     if counters.kept_pages > 0 {
         warnings.push(format!(
             "{} acknowledged pages found no member: they stay in the array's memory \

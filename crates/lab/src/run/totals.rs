@@ -82,7 +82,7 @@ impl Run<'_> {
             rber_per_1000: scenario.erase.rber_per_1000,
             array: None,
             power_loss: driver.outages().first().map(|outage| outage.report),
-            resets: driver.resets().copied(),
+            resets: driver.resets().map(|all| all.since(&measured.resets_before)),
             map: scenario.ftl.map.is_cached().then(|| map_memory(scenario)),
             raw: capacity.raw,
             user: capacity.user,

@@ -35,7 +35,7 @@ pub(super) fn power_loss_in_words(outage: &Outage) -> Vec<String> {
         "the power failed at {cut}: recovery took {recovery} ({scan} of it a scan of {reads} \
          reads, {torn_rows} torn rows{checkpoint}); lost: {pages_lost} pages of the write buffer, \
          {trims_lost} deallocations, {commands_lost} commands under way; saved by the capacitor: \
-         {pages_saved} pages; wear, suspensions and the flash's own counts begin anew there"
+         {pages_saved} pages; suspensions and the flash's own counts begin anew there"
     )];
     words.extend(outage.broken.first().map(|first| {
         format!(

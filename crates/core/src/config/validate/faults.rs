@@ -1,7 +1,7 @@
 //! The limits of the settings of bad blocks, and whether each drive with the bad blocks of its seed
 //! can begin at all.
 
-use super::{Check, require};
+use super::{Check, require, word};
 use crate::array::member_seed;
 use crate::config::Scenario;
 use crate::drive::Update;
@@ -133,7 +133,7 @@ fn with_log_blocks(scenario: &Scenario) -> Check {
     let known = !matches!(ftl.log.policy, LogPolicy::Superblock | LogPolicy::Last);
     let message = "[faults] needs another than \"superblock\" and \"last\": they count on every \
                    block that they erase";
-    require(known, "ftl.log.policy", "another", message)?;
+    require(known, "ftl.log.policy", word(ftl.log.policy), message)?;
     let (key, percent) = ("ftl.log.log_percent", ftl.log.log_percent);
     let message =
         "[faults] needs it above 0: with 0 the log takes every block, and a lane has none to lose";

@@ -4,7 +4,7 @@
 //! also while its data cross the channel, and while reads suspend it, so that it goes on without
 //! asking. One that the budget does not cover waits on the list of its die, which reads pass. Dies
 //! that were refused get their turn in that order; one that cannot use it, as it reads, keeps its
-//! place. No operation goes before the first that the budget does not cover: an erase that needs
+//! place, and its share is kept for it: dies behind it divide what is left. No operation goes before the first that the budget does not cover: an erase that needs
 //! more than a program is not passed for ever. A program that is preloaded into the cache register
 //! takes over the share of the one before it, while no die waits.
 //!
@@ -48,6 +48,8 @@ struct Wait {
     asked: Instant,
     /// In its turn the die began a read instead.
     passed: bool,
+    /// Its share is kept for it: it has its turn and is busy.
+    kept: bool,
 }
 
 /// The shares of the budget, in milliwatts.
@@ -63,6 +65,9 @@ pub(in crate::drive) struct Budget {
     waits: Vec<Wait>,
     /// The die whose turn it is.
     turn: Option<Die>,
+    /// Dies whose shares are kept for them, and these shares together.
+    keeps: Vec<Die>,
+    kept: u64,
     /// By die: the program under way leaves its share to one that is preloaded.
     bequeaths: Vec<bool>,
 }
@@ -78,6 +83,8 @@ impl Budget {
             refused: VecDeque::with_capacity(dies as usize),
             waits: vec![Wait::default(); dies as usize],
             turn: None,
+            keeps: Vec::with_capacity(dies as usize),
+            kept: 0,
             bequeaths: vec![false; dies as usize],
         }
     }
@@ -112,24 +119,48 @@ impl Budget {
     }
 
     fn covers(&self, needs: u64) -> bool {
-        self.drawn + needs <= self.budget
+        self.drawn + self.kept + needs <= self.budget
+    }
+
+    /// The share that is kept for the die.
+    fn kept_for(&self, die: Die) -> u64 {
+        let Wait { kept, needs, .. } = self.waits[die.index()];
+        if kept { needs } else { 0 }
     }
 
     /// True where the die may begin an operation that needs so much; else it waits for its turn.
     fn grants(&mut self, now: Instant, die: Die, needs: u64, counters: &mut PowerCounters) -> bool {
-        let is_next = self.refused.is_empty() || self.turn == Some(die);
-        if needs == 0 || (is_next && self.covers(needs)) {
+        let own = self.kept_for(die);
+        let is_next = self.refused.is_empty() || self.turn == Some(die) || own > 0;
+        let covered = self.drawn + self.kept + needs <= self.budget + own;
+        if needs == 0 || (is_next && covered) {
             return true;
         }
+        self.lets_go(die);
         let wait = &mut self.waits[die.index()];
         if !wait.is_on {
             counters.waits += 1;
-            *wait = Wait { is_on: true, since: now, needs, asked: now, passed: false };
+            *wait = Wait { is_on: true, since: now, needs, asked: now, ..Wait::default() };
             self.refused.push_back(die);
         } else if wait.asked != now {
             (wait.needs, wait.asked, wait.passed) = (needs, now, false);
         }
         false
+    }
+
+    /// The line is walked anew: no share is kept for a die.
+    pub fn begin_turns(&mut self) {
+        while let Some(die) = self.keeps.last().copied() {
+            self.lets_go(die);
+        }
+    }
+
+    fn lets_go(&mut self, die: Die) {
+        let own = self.kept_for(die);
+        if std::mem::take(&mut self.waits[die.index()].kept) {
+            self.kept -= own;
+            self.keeps.retain(|kept| *kept != die);
+        }
     }
 
     /// The die whose turn it is when those before `at` in the line could not use theirs.
@@ -144,18 +175,25 @@ impl Budget {
         self.waits[die.index()].is_on
     }
 
-    /// True where the die, whose turn it is, has not begun a read in it: its share is kept for it
-    /// while it is busy.
-    pub fn keeps_turn(&self, die: Die) -> bool {
-        !self.waits[die.index()].passed
+    /// The die, whose turn it is, is busy: its share is kept for it unless it has begun a read in
+    /// its turn.
+    pub fn keeps_turn(&mut self, die: Die) {
+        let wait = &mut self.waits[die.index()];
+        if !wait.passed {
+            wait.kept = true;
+            self.kept += wait.needs;
+            self.keeps.push(die);
+        }
     }
 
     /// An operation of the die begins; how long the die waited for that, if it did.
     fn begins(&mut self, now: Instant, die: Die, needs: u64) -> Option<Duration> {
+        let has_turn = self.turn == Some(die) || self.waits[die.index()].kept;
+        self.lets_go(die);
         self.drawn += needs;
         let wait = &mut self.waits[die.index()];
         if needs == 0 || !wait.is_on {
-            wait.passed |= self.turn == Some(die);
+            wait.passed |= has_turn;
             return None;
         }
         wait.is_on = false;

@@ -96,9 +96,20 @@ pub enum Status {
     NamespaceWriteProtected,
     /// SCT 2h SC 81h: bit errors beyond correction, and no parity that helps.
     UnrecoveredRead,
+    /// SCT 3h SC 00h (internal path error): an array has lost too many members, and nobody was
+    /// asked.
+    MembersLost,
     /// SCT 7h (vendor) SC 01h: a read with [`PredictableLatency::On`] would have waited for garbage
     /// collection and was failed fast; the completion's result is the busy remaining time.
     PredictableLatencyNotMet,
+}
+
+impl Status {
+    /// False where the request was turned away: how long that took is no latency.
+    #[inline]
+    pub fn is_served(self) -> bool {
+        !matches!(self, Status::NamespaceWriteProtected | Status::MembersLost)
+    }
 }
 
 /// A completion.

@@ -292,7 +292,10 @@ impl PageMap {
     pub fn log_erase_failed(&mut self, block: Block) -> bool {
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
         let log = self.lanes_mut();
-        let Some(left) = log.spares[lane.index()].checked_sub(1) else { return false };
+        let Some(left) = log.spares[lane.index()].checked_sub(1) else {
+            self.blocks.erased(block);
+            return false;
+        };
         (log.spares[lane.index()], log.retired) = (left, log.retired + 1);
         log.lanes[lane.index()].lose();
         log.bad[lane.index()].push(Block(index));

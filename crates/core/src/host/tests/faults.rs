@@ -2,7 +2,7 @@
 //! until they are read-only and beyond.
 
 use super::{Setup, drawn, small};
-use crate::drive::{PreconditionState, RainSpec, ScrubSpec, Status, Update};
+use crate::drive::{Drive, PreconditionState, RainSpec, ScrubSpec, Status, Update};
 use crate::flash::FaultSpec;
 use crate::ftl::log::LogPolicy;
 use crate::ftl::{Allocation, Frontiers, FtlKind, GcMode, VictimUnit};
@@ -388,8 +388,13 @@ fn drives_with_log_blocks_lose_blocks_and_no_data() {
         setup.drive.write_through = rng.below(3) == 0;
         setup.faults =
             FaultSpec { factory_bad: 0.01, ..with(0.0, [1e-3, 1e-2, 5e-2][rng.below(3) as usize]) };
+        let erases =
+            |drive: &Drive| drive.ftl().block_erases().iter().copied().map(u64::from).sum();
+        let before: u64 = erases(&setup.bare_drive());
         let driver = play(&setup);
-        let faults = driver.drive().counters().faults;
+        let counters = driver.drive().counters();
+        assert_eq!(erases(driver.drive()), before + counters.erases, "each is in a block's count");
+        let faults = counters.faults;
         assert!(faults.retired <= faults.erase_failures);
         assert_eq!(faults.read_only_at.is_some(), faults.erase_failures > faults.retired);
         retired += faults.retired;

@@ -6,7 +6,7 @@ use super::{Setup, digest, drawn, one_of, small};
 use crate::drive::{Drive, PowerSpec, PreconditionState, Scheduler, TimelineSpec};
 use crate::flash::ChannelTake;
 use crate::ftl::{FtlKind, GcMode};
-use crate::host::{Driver, JobSpec, Pattern};
+use crate::host::{Arrival, Driver, JobSpec, Pattern};
 use crate::sim::Rng;
 use crate::stats::PowerCounters;
 use crate::units::{Bandwidth, Bytes, Cause, Duration, Instant, Power};
@@ -213,4 +213,35 @@ fn a_die_that_always_reads_has_its_turn() {
     let [free, tight] = [spec(0, 0, 0), spec(50, 50, 50)].map(writes);
     // One die of four programs at a time.
     assert!(tight > free / 5, "{tight} where it is {free} without a budget");
+}
+
+/// A die that reads for most of the time keeps its own share, and not all that is free: the others
+/// divide what is left as if there were no budget, as long as that is enough for all.
+#[test]
+fn a_die_that_reads_keeps_its_own_share_alone() {
+    let mean_write = |shares: u64, scheduler: Scheduler| {
+        let mut setup = small();
+        let g = &mut setup.device.geometry;
+        (g.channels, g.ways, g.blocks) = (4, 4, 64);
+        setup.device.timing.read = vec![Duration::from_ms(1)];
+        setup.device.channel.rate = Bandwidth::default();
+        setup.precondition.state = PreconditionState::Fill;
+        (setup.drive.write_through, setup.gc.mode) = (true, GcMode::Preemptive);
+        (setup.drive.scheduler, setup.drive.power) = (scheduler, spec(50 * shares, 50, 50));
+        setup.drive.buffer = Bytes::kib(4096);
+        let align = Bytes::new(setup.device.geometry.map_unit.get() * 16);
+        let time = Duration::from_ms(400);
+        let arrival = Arrival::Poisson;
+        let job = JobSpec { requests: 0, time, arrival, ..setup.jobs[0].clone() };
+        // One die reads for four fifths of the time; 7.6 dies program.
+        let reads = JobSpec { align, read_percent: 100.0, rate: 800.0, ..job.clone() };
+        let writes = JobSpec { read_percent: 0.0, rate: 9_500.0, ..job };
+        setup.jobs = vec![reads, writes];
+        setup.play().measured().write.histogram.mean().expect("there are writes")
+    };
+    for scheduler in [Scheduler::OutOfOrder, Scheduler::ReadFirst] {
+        let [free, tight] = [16, 10].map(|shares| mean_write(shares, scheduler));
+        println!("{scheduler:?}: {tight} where it is {free} with a share for each die");
+        assert!(tight < free * 2, "{scheduler:?}: {tight} where it is {free}");
+    }
 }
