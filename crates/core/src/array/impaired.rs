@@ -82,6 +82,12 @@ impl<L: MemberLink> Array<L> {
         self.writes.kept += kept;
     }
 
+    /// Too few members are left to read the piece from.
+    pub(super) fn lost_piece(&mut self, now: Instant, piece: u32) {
+        self.counters.lost_reads += 1;
+        self.fail_piece(now, piece, Status::MembersLost);
+    }
+
     /// The next row of a new member is restored: computed from the others and written.
     pub(super) fn restore_next(&mut self, now: Instant) {
         let (member, number) = (self.replaced, self.writes.next_restore);

@@ -129,8 +129,7 @@ impl<L: MemberLink> Array<L> {
             (p.member, p.ticket, Self::read_command(p.lba, p.sectors, flag));
         if self.members[member.index()].state == super::State::Dead {
             self.pieces[piece].direct = false;
-            self.lost_piece(now, piece);
-            return;
+            return self.lost_piece(now, piece);
         }
         self.submit_io(now, member, Owner::Direct { piece, ticket }, command);
     }
@@ -487,13 +486,7 @@ impl<L: MemberLink> Array<L> {
         }
     }
 
-    /// Too few members are left to read the piece from.
-    fn lost_piece(&mut self, now: Instant, piece: u32) {
-        self.counters.lost_reads += 1;
-        self.fail_piece(now, piece, Status::MembersLost);
-    }
-
-    fn fail_piece(&mut self, now: Instant, piece: u32, status: Status) {
+    pub(super) fn fail_piece(&mut self, now: Instant, piece: u32, status: Status) {
         self.pieces[piece].done = true;
         let request = self.pieces[piece].request;
         self.note_status(request, status);

@@ -58,20 +58,7 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
 
 /// As [`why_unread`], for a key of the drive or the array.
 fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
-    let Scenario {
-        device,
-        gc,
-        erase,
-        program,
-        ftl,
-        precondition,
-        array,
-        rain,
-        retry,
-        host,
-        faults,
-        ..
-    } = scenario;
+    let Scenario { gc, erase, program, ftl, precondition, array, rain, host, .. } = scenario;
     let state = precondition.state;
     let (idle, choice) = match (section, name) {
         ("gc", "choices") => {
@@ -89,6 +76,37 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         ("program", "max_suspensions" | "min_run") => {
             (program.mode == ProgramMode::None, format!("program.mode = {}", word(&program.mode)))
         }
+        ("ageing" | "retry" | "faults", name) => of_errors(scenario, section, name)?,
+        ("erase", "hold_max" | "hold_victims") => {
+            (erase.hold.is_zero(), "erase.hold = 0s".to_string())
+        }
+        ("ftl", "pslc") => {
+            let is_cache = ftl.placement == DataPlacement::Pslc;
+            (!is_cache, format!("ftl.placement = {}", word(&ftl.placement)))
+        }
+        ("ftl", "log") => {
+            (ftl.kind != FtlKind::LogBlock, format!("ftl.kind = {}", word(&ftl.kind)))
+        }
+        ("precondition", "ratio") => {
+            (state != PreconditionState::Aged, format!("precondition.state = {}", word(&state)))
+        }
+        ("precondition", "passes_max" | "settled_below" | "overwrite") => {
+            (state != PreconditionState::Steady, format!("precondition.state = {}", word(&state)))
+        }
+        ("host", name) if name != "on_timeout" => {
+            (!host.resets(), format!("host.on_timeout = {}", word(&host.on_timeout)))
+        }
+        ("array", name) => (!array.is_on() && name != "members", "array.members = 1".to_string()),
+        ("rain", name) => (rain.width == 0 && name != "width", "rain.width = 0".to_string()),
+        _ => return None,
+    };
+    idle.then(|| format!("{choice} has no use for it"))
+}
+
+/// Keys of errors, ageing and wear: whether the key is idle, and by which choice.
+fn of_errors(scenario: &Scenario, section: &str, name: &str) -> Option<(bool, String)> {
+    let Scenario { device, gc, retry, faults, .. } = scenario;
+    Some(match (section, name) {
         ("ageing", "pe_cycles") => {
             let idle = !retry.is_on() && device.endurance == 0;
             (idle, "retry.mode = \"none\" on a device that states no device.endurance".to_string())
@@ -118,30 +136,8 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         ("faults", "wear_out") => {
             (gc.mode == GcMode::Nogc, "gc.mode = nogc: an erase takes no block".to_string())
         }
-        ("erase", "hold_max" | "hold_victims") => {
-            (erase.hold.is_zero(), "erase.hold = 0s".to_string())
-        }
-        ("ftl", "pslc") => {
-            let is_cache = ftl.placement == DataPlacement::Pslc;
-            (!is_cache, format!("ftl.placement = {}", word(&ftl.placement)))
-        }
-        ("ftl", "log") => {
-            (ftl.kind != FtlKind::LogBlock, format!("ftl.kind = {}", word(&ftl.kind)))
-        }
-        ("precondition", "ratio") => {
-            (state != PreconditionState::Aged, format!("precondition.state = {}", word(&state)))
-        }
-        ("precondition", "passes_max" | "settled_below" | "overwrite") => {
-            (state != PreconditionState::Steady, format!("precondition.state = {}", word(&state)))
-        }
-        ("host", name) if name != "on_timeout" => {
-            (!host.resets(), format!("host.on_timeout = {}", word(&host.on_timeout)))
-        }
-        ("array", name) => (!array.is_on() && name != "members", "array.members = 1".to_string()),
-        ("rain", name) => (rain.width == 0 && name != "width", "rain.width = 0".to_string()),
         _ => return None,
-    };
-    idle.then(|| format!("{choice} has no use for it"))
+    })
 }
 
 /// A word of a closed list as a scenario has it.

@@ -366,8 +366,8 @@ fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
         drive.fast_fail == FastFail::Gc || drive.scheduler == Scheduler::ReadFirst,
         "drive.fast_fail",
         word(drive.fast_fail),
-        "\"internal\" needs drive.scheduler = \"read-first\": else programs begin before reads that \
-         wait, which were not failed",
+        "\"internal\" needs drive.scheduler = \"read-first\": else programs begin before reads \
+         that wait, which were not failed",
     )?;
     let (unit, lanes) = (program_unit(device), lanes(device));
     let classes = u128::from(OpenBlocks::of(ftl).host);

@@ -187,9 +187,9 @@ pub struct CauseTimes {
     /// For the other members of a parity stripe; an array: for the computation alone
     /// (microseconds).
     pub reconstruct: f64,
-    /// On a command that brought nothing. An array: it failed fast, its drive died, or it was waited
-    /// for in vain; a host that resets its drive: until the reset, and while the drive was not
-    /// ready (microseconds).
+    /// On a command that brought nothing. An array: it failed fast, its drive died, or it was
+    /// waited for in vain; a host that resets its drive: until the reset, and while the drive was
+    /// not ready (microseconds).
     #[serde(default)]
     pub retry: f64,
     /// An array: for its row, behind another update of it or reads of the whole row (microseconds).

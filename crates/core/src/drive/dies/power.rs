@@ -4,9 +4,10 @@
 //! also while its data cross the channel, and while reads suspend it, so that it goes on without
 //! asking. One that the budget does not cover waits on the list of its die, which reads pass. Dies
 //! that were refused get their turn in that order; one that cannot use it, as it reads, keeps its
-//! place, and its share is kept for it: dies behind it divide what is left. No operation goes before the first that the budget does not cover: an erase that needs
-//! more than a program is not passed for ever. A program that is preloaded into the cache register
-//! takes over the share of the one before it, while no die waits.
+//! place, and its share is kept for it: dies behind it divide what is left. No operation goes
+//! before the first that the budget does not cover: an erase that needs more than a program is not
+//! passed for ever. A program that is preloaded into the cache register takes over the share of the
+//! one before it, while no die waits.
 //!
 //! Reads draw nothing here. A rewrite of the scrubber waits until nobody else does. Work of a
 //! recovery after a power loss, before the drive takes commands again, does not ask.

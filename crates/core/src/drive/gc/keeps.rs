@@ -12,7 +12,7 @@ impl Drive {
         self.gc_keeps(now, die) || self.own_work_left(now, die).is_some()
     }
 
-    /// The same of the die alone, without its channel.
+    /// Likewise for the die alone, without its channel.
     pub(crate) fn keeps_die(&self, now: Instant, die: Die) -> bool {
         self.gc_keeps_die(now, die) || self.own_work_left(now, die).is_some()
     }
