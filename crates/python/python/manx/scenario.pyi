@@ -835,10 +835,11 @@ class DriveKeys(TypedDict, total=False):
     link_command: Size
     link_completion: Size
     brt: Literal["forecast", "exact"]
+    fast_fail: Literal["gc", "internal"]
 
 class Drive(Section):
     """The drive around the flash."""
-    def __init__(self, *, buffer: Size = ..., buffer_hit: Time = ..., flush_above: float | str = ..., background_flush: bool = ..., full_buffer: Literal["any", "own"] = ..., write_through: bool = ..., power_loss_protection: bool = ..., scheduler: Literal["read-first", "out-of-order", "fifo"] = ..., channel_order: Literal["first-come", "data-first", "round-robin"] = ..., channel_take: Literal["early", "with-slot"] = ..., queue_depth: int = ..., controller: Time = ..., firmware: Firmware | FirmwareKeys = ..., power: Power | PowerKeys = ..., link: Rate = ..., link_fetch: Size = ..., link_command: Size = ..., link_completion: Size = ..., brt: Literal["forecast", "exact"] = ...) -> None: ...
+    def __init__(self, *, buffer: Size = ..., buffer_hit: Time = ..., flush_above: float | str = ..., background_flush: bool = ..., full_buffer: Literal["any", "own"] = ..., write_through: bool = ..., power_loss_protection: bool = ..., scheduler: Literal["read-first", "out-of-order", "fifo"] = ..., channel_order: Literal["first-come", "data-first", "round-robin"] = ..., channel_take: Literal["early", "with-slot"] = ..., queue_depth: int = ..., controller: Time = ..., firmware: Firmware | FirmwareKeys = ..., power: Power | PowerKeys = ..., link: Rate = ..., link_fetch: Size = ..., link_command: Size = ..., link_completion: Size = ..., brt: Literal["forecast", "exact"] = ..., fast_fail: Literal["gc", "internal"] = ...) -> None: ...
     buffer: Size
     """DRAM write buffer."""
     buffer_hit: Time
@@ -895,6 +896,8 @@ class Drive(Section):
     """Bytes of a completion on the link, behind the data of a read."""
     brt: Literal["forecast", "exact"]
     """How the busy remaining time of a read that fails fast is found."""
+    fast_fail: Literal["gc", "internal"]
+    """Operations of the drive that fail a read fast."""
 
 class FirmwareKeys(TypedDict, total=False):
     cores: int
