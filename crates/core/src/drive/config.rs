@@ -115,7 +115,7 @@ impl DriveConfig {
         let map = PageMap::new(device, ftl, gc, units, *seed).with_translation_pages(&ftl.map);
         match (ftl.kind, rain.update) {
             (FtlKind::LogBlock, _) => {
-                map.with_log_blocks(&ftl.log).expect("validated settings leave room")
+                map.with_log_blocks(ftl).expect("validated settings leave room")
             }
             (FtlKind::Page, Update::InPlace) => map.with_parity(ftl, device, rain.width),
             (FtlKind::Page, Update::Superblock) => {

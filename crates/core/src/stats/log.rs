@@ -38,6 +38,8 @@ counters! {
         sum hot_overflows: u64,
         /// Log blocks of hot pages that were erased without a merge (LAST).
         sum dead_hot_blocks: u64,
+        /// Data blocks that were moved because they lag behind in wear.
+        sum levelled_blocks: u64,
         /// Most flash operations of one write.
         max longest_chain: u64,
         /// Most merges of one write.
@@ -94,6 +96,8 @@ pub struct LogReport {
     pub hot_overflows: u64,
     /// Log blocks of hot pages that were erased without a merge (blocks of LAST).
     pub dead_hot_blocks: u64,
+    /// Data blocks that were moved because they lag behind in wear (blocks).
+    pub levelled_blocks: u64,
     /// Most flash operations that one write caused, warm-up and preconditioning included (flash
     /// operations).
     pub longest_chain: u64,
@@ -117,6 +121,7 @@ impl LogReport {
             map_reads: log.map_reads,
             hot_overflows: log.hot_overflows,
             dead_hot_blocks: log.dead_hot_blocks,
+            levelled_blocks: log.levelled_blocks,
             longest_chain: log.longest_chain,
             most_merges: log.most_merges,
         }

@@ -12,6 +12,7 @@ pub(super) use merge::Merge;
 
 use super::Step;
 use super::kin::Kin;
+use super::levelling::Levelling;
 use super::ranks::Ranks;
 use crate::flash::Block;
 use crate::ftl::recovery::Role;
@@ -47,7 +48,9 @@ pub(super) struct LaneState {
     data: Vec<Block>,
     /// The role that each block was opened for last.
     roles: Vec<Role>,
-    free: VecDeque<Block>,
+    pub(super) free: VecDeque<Block>,
+    /// Which free block is opened, and which data block is moved.
+    pub(super) levelling: Levelling,
     ranks: Option<Box<Ranks>>,
     /// LAST: how many logical blocks the pages of each log block belong to.
     pub kin: Option<Box<Kin>>,
@@ -88,6 +91,7 @@ impl LaneState {
             data: vec![NO_BLOCK; data as usize],
             roles: vec![Role::Data; blocks as usize],
             free: (0..blocks).map(Block).collect(),
+            levelling: Levelling::default(),
             ranks: None,
             kin: None,
             out_of_order,
@@ -183,11 +187,28 @@ impl LaneState {
     /// Takes a free block.
     pub fn take(&mut self, role: Role) -> Block {
         let block = self
-            .free
-            .pop_front()
+            .next_free()
+            .and_then(|at| self.free.remove(at))
             .expect("data, log and spare never need more blocks than `Shape` counts");
+        self.opened(block, role)
+    }
+
+    #[inline]
+    pub(super) fn opened(&mut self, block: Block, role: Role) -> Block {
         self.roles[block.0 as usize] = role;
         block
+    }
+
+    /// Logical blocks of the lane.
+    pub(super) fn logical_blocks(&self) -> u32 {
+        self.data.len() as u32
+    }
+
+    /// True where every page that the logical block has is in this block.
+    pub(super) fn holds_all_of(&self, lbn: u32, block: Block) -> bool {
+        let pages = (lbn * self.pages) as usize..((lbn + 1) * self.pages) as usize;
+        let mut written = self.location[pages].iter().filter(|at| at.is_some());
+        written.all(|at| self.block_of(*at) == block)
     }
 
     pub fn role(&self, block: Block) -> Role {
@@ -366,6 +387,7 @@ impl LaneState {
     pub fn begin_rebuild(&mut self, erases: &[u32]) {
         self.free.clear();
         self.erases.copy_from_slice(erases);
+        erases.iter().for_each(|erases| self.levelling.found(*erases));
     }
 
     /// A scan found the page programmed, with the newest version of `page` if there is one.
@@ -397,6 +419,7 @@ impl LaneState {
         assert_eq!(self.valid(block), 0, "block {} is erased with valid pages", block.0);
         self.counters.erases += 1;
         self.erases[block.0 as usize] += 1;
+        self.levelling.erased(self.erases[block.0 as usize]);
         self.written[block.0 as usize] = 0;
         let pages = block.0 * self.pages..(block.0 + 1) * self.pages;
         clear(&mut self.programmed, pages.clone());

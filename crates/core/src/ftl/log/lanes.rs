@@ -8,7 +8,7 @@
 use super::{LogBlocks, LogPolicy, LogSpec, Shape, Step};
 use crate::flash::{Block, FaultSpec, Layout};
 use crate::ftl::recovery::Role;
-use crate::ftl::{PageMap, Translation};
+use crate::ftl::{FtlSpec, PageMap, Translation};
 use crate::sim::Divisor;
 use crate::stats::LogCounters;
 use crate::units::{Lane, Lpn, Ppn};
@@ -42,11 +42,12 @@ pub struct Losses {
 impl LogLanes {
     /// Empty lanes of a drive of which the host sees `logical` pages. The error names the key, its
     /// value and what is allowed.
-    pub fn new(spec: &LogSpec, layout: &Layout, logical: u32) -> Result<Self, String> {
+    pub fn new(ftl: &FtlSpec, layout: &Layout, logical: u32) -> Result<Self, String> {
         assert_eq!(layout.units_per_row, 1, "a log-block FTL maps what one program writes");
         let of_lane = logical.div_ceil(layout.lanes);
-        let spec = spec.fitted(of_lane, layout.rows, layout.blocks);
-        let lane = LogBlocks::new(&spec, layout.rows, layout.blocks, of_lane)?;
+        let spec = ftl.log.fitted(of_lane, layout.rows, layout.blocks);
+        let mut lane = LogBlocks::new(&spec, layout.rows, layout.blocks, of_lane)?;
+        lane.level(ftl);
         Ok(Self {
             lanes: vec![lane; layout.lanes as usize],
             by_lanes: Divisor::new(layout.lanes),
@@ -212,8 +213,8 @@ impl LogLanes {
 impl PageMap {
     /// This map with log blocks in place of page mapping: call it before anything is written. The
     /// error names the key, its value and what is allowed.
-    pub fn with_log_blocks(mut self, spec: &LogSpec) -> Result<Self, String> {
-        self.log = Some(Box::new(LogLanes::new(spec, &self.layout, self.user)?));
+    pub fn with_log_blocks(mut self, ftl: &FtlSpec) -> Result<Self, String> {
+        self.log = Some(Box::new(LogLanes::new(ftl, &self.layout, self.user)?));
         Ok(self)
     }
 

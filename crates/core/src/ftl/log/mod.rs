@@ -32,6 +32,7 @@ mod kin;
 mod lane;
 mod lanes;
 mod last;
+mod levelling;
 mod page_mapping;
 mod queue;
 mod ranks;
@@ -47,6 +48,7 @@ pub use spec::{
 };
 
 use crate::flash::Block;
+use crate::ftl::FtlSpec;
 use crate::ftl::recovery::Role;
 use crate::stats::LogCounters;
 use crate::units::{Lpn, Ppn};
@@ -54,6 +56,7 @@ use bast::Bast;
 use fast::Fast;
 use lane::LaneState;
 use last::Last;
+use levelling::Levelling;
 use page_mapping::PageMapping;
 use superblock::Superblock;
 
@@ -136,6 +139,11 @@ impl LogBlocks {
             LogPolicy::Fast | LogPolicy::Faster => Either::Fast(Fast::new(spec, &shape, lane)),
         };
         Ok(Self { policy, shape })
+    }
+
+    /// Wear is levelled as `ftl` says; nothing may have been written yet.
+    pub fn level(&mut self, ftl: &FtlSpec) {
+        self.lane_mut().levelling = Levelling::new(ftl);
     }
 
     /// The numbers of blocks, by their use.
@@ -291,6 +299,11 @@ fn advance(policy: &mut impl Policy) -> Step {
         return step;
     }
     if let Some(step) = policy.plan() {
+        return step;
+    }
+    if policy.lane_mut().levels()
+        && let Some(step) = policy.lane_mut().resume()
+    {
         return step;
     }
     policy.lane_mut().end();

@@ -3,6 +3,7 @@
 
 mod arithmetic;
 mod defects;
+mod levelling;
 mod models;
 mod naive;
 mod naive_last;

@@ -70,6 +70,8 @@ pub(super) fn any(rng: &mut Rng, seed: u64) -> Setup {
             ..setup.jobs[0].clone()
         };
     }
+    let moves = !matches!(setup.ftl.log.policy, LogPolicy::Superblock | LogPolicy::PageMapping);
+    setup.ftl.static_wear_gap = if moves { seed as u32 % 3 } else { 0 };
     setup.jobs[0].requests = 1_500;
     setup
 }
@@ -77,12 +79,13 @@ pub(super) fn any(rng: &mut Rng, seed: u64) -> Setup {
 #[test]
 fn the_oracle_finds_nothing_on_drives_with_log_blocks() {
     let mut rng = Rng::stream(11, "merges");
-    let (mut merges, mut waited) = (0, 0);
+    let (mut merges, mut waited, mut levelled) = (0, 0, 0);
     for seed in 0..120 {
         let setup = any(&mut rng, seed);
         let driver = setup.play();
         let counters = driver.drive().counters();
         merges += counters.log.merges();
+        levelled += counters.log.levelled_blocks;
         waited += u64::from(setup.ftl.log.write_waits);
         let under_way = counters.log.writes - counters.log.programs;
         let lanes = driver.drive().flash().layout.lanes;
@@ -96,6 +99,7 @@ fn the_oracle_finds_nothing_on_drives_with_log_blocks() {
             assert!(copies <= counters.log.copies, "preconditioning copies, too");
         }
     }
+    assert!(levelled > 100, "{levelled}");
     assert!(merges > 10_000 && waited > 20, "{merges} merges, {waited} drives whose writes waited");
 }
 

@@ -265,6 +265,7 @@ pub(super) fn any(seed: u64) -> Setup {
     let log = one_of(3) == 0;
     if log {
         setup = with_log(setup, [LogPolicy::Fast, LogPolicy::Faster][one_of(2)]);
+        setup.ftl.static_wear_gap = seed as u32 % 3;
         let log = &mut setup.ftl.log;
         log.write_waits = one_of(2) == 0;
         log.out_of_order = one_of(2) == 0;

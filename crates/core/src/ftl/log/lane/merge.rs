@@ -44,6 +44,11 @@ impl LaneState {
         }
     }
 
+    /// All pages of `lbn` move to `into`, which becomes its data block; no merge of the log.
+    pub fn move_data_block(&mut self, lbn: u32, into: Block) {
+        self.gather(lbn, into, 0, self.pages, false, true);
+    }
+
     /// A log block that holds the first pages of `lbn` in their places becomes its data block.
     pub fn merge_into(&mut self, lbn: u32, log: Block, host: bool) {
         let from = self.written(log);
