@@ -179,6 +179,8 @@ fn a_sheet_shows_its_formula_and_a_run_beside_it() {
     let output = manx(&["plan", "endurance", "--check", "--op", "0.25"]);
     let text = stdout(&output);
     assert!(output.status.success() && text.contains("run/formula"), "{text} {}", stderr(&output));
+    let output = manx(&["plan", "endurance", "--check", "--device", "femu"]);
+    assert!(output.status.success() && stdout(&output).contains("device femu: op"));
     assert_refused(&["plan", "op", "--op", "2"], &["--op 2"]);
 }
 

@@ -63,7 +63,9 @@ impl Array {
     pub fn counters(&self) -> ArrayCounters {
         let contract_violations =
             (0..self.drives()).map(|number| self.drive(number).violations()).sum();
-        ArrayCounters { contract_violations, ..self.own_counters() }
+        let others = |number| self.drive(number).counters().predictable.fast_fails_other;
+        let fast_fails_other = (0..self.drives()).map(others).sum();
+        ArrayCounters { contract_violations, fast_fails_other, ..self.own_counters() }
     }
 }
 

@@ -5,6 +5,7 @@
 //! same.
 
 use super::Scenario;
+use crate::array::ReadStrategy;
 use crate::drive::{EraseMode, PreconditionState, ProgramMode};
 use crate::flash::RetryMode;
 use crate::ftl::{DataPlacement, FtlKind, GcMode, Victim};
@@ -80,6 +81,12 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         ("erase", "hold_max" | "hold_victims") => {
             (erase.hold.is_zero(), "erase.hold = 0s".to_string())
         }
+        ("drive", "brt" | "fast_fail") => {
+            use ReadStrategy::{Iod1, Iod2, Ioda, IodaAdaptive};
+            let asks = matches!(array.strategy, Iod1 | Iod2 | Ioda | IodaAdaptive);
+            let idle = !asks && array.brought.name().is_none();
+            (idle, "a host whose reads do not ask to fail (array.strategy)".to_string())
+        }
         ("ftl", "pslc") => {
             let is_cache = ftl.placement == DataPlacement::Pslc;
             (!is_cache, format!("ftl.placement = {}", word(&ftl.placement)))
@@ -131,10 +138,10 @@ fn of_errors(scenario: &Scenario, section: &str, name: &str) -> Option<(bool, St
         }
         ("faults", "growth_per_1000") => {
             let none = faults.program_fail == 0.0 && faults.erase_fail == 0.0;
-            (none, "faults.program_fail = 0 and faults.erase_fail = 0".to_string())
+            (none, "a drive whose faults.program_fail and faults.erase_fail are 0".to_string())
         }
         ("faults", "wear_out") => {
-            (gc.mode == GcMode::Nogc, "gc.mode = nogc: an erase takes no block".to_string())
+            (gc.mode == GcMode::Nogc, "gc.mode = \"nogc\", which no block leaves,".to_string())
         }
         _ => return None,
     })

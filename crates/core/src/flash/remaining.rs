@@ -9,8 +9,7 @@ use crate::units::{Channel, Die, Duration, Instant, Ppn};
 impl Flash {
     /// The token of the collection's operation that the die works on, and what is left of it. The
     /// transfer that ends a read waits for those that have the channel now. An operation that may
-    /// be suspended has no timer of its own for its end: it is taken to last as long as the table
-    /// says, from its issue on.
+    /// be suspended is taken not to be suspended again.
     pub fn gc_operation_left(&self, now: Instant, die: Die) -> Option<(u32, Duration)> {
         if self.dies[die.index()].issued().0.gc { self.operation_left(now, die) } else { None }
     }
@@ -43,10 +42,10 @@ impl Flash {
                 due() + self.timing.erase_step * u64::from(steps_left)
             }
             (Phase::Sensing | Phase::TransferringOut | Phase::Programming, _) => due(),
-            _ => {
+            _ => self.suspendable_left(now, die.index()).unwrap_or_else(|| {
                 let whole = self.alone(&operation).as_ns();
                 Duration::from_ns(whole.saturating_sub(now.since(issued).as_ns()))
-            }
+            }),
         };
         Some((operation.token, left))
     }

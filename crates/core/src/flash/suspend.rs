@@ -134,6 +134,24 @@ impl Flash {
         work.is_some_and(|work| work.operation.token == token && suspensions.is_used_up(work))
     }
 
+    /// The rest of the die's operation that can be suspended, if nothing suspends it again; `None`
+    /// where it has none, or is not at it.
+    pub(super) fn suspendable_left(&self, now: Instant, slot: usize) -> Option<Duration> {
+        let suspensions = self.suspensions.as_ref()?;
+        let work = suspensions.dies[slot].as_ref()?;
+        let due = || self.timers.due(slot).map_or(Duration::ZERO, |at| at.since(now));
+        let part = match self.dies[slot].phase {
+            Phase::Pulse => work.part_ends().since(now),
+            Phase::EraseCommand => due() + suspensions.length(work, 0),
+            Phase::Resuming => due() + work.left,
+            Phase::Suspending => due() + suspensions.resume_time(work) + work.left,
+            Phase::Suspended => suspensions.resume_time(work) + work.left,
+            _ => return None,
+        };
+        let later = work.part + 1..work.parts;
+        Some(later.fold(part, |sum, part| sum + suspensions.length(work, part)))
+    }
+
     /// True in the row that a suspended program of the die is about: it is neither old nor new.
     #[inline]
     pub(super) fn is_half_programmed(&self, die: Die, page: Ppn) -> bool {
@@ -389,12 +407,7 @@ impl Flash {
         let slot = die.index();
         debug_assert!(self.is_suspended(die), "die {die} holds nothing suspended");
         let (suspensions, mut work) = self.work_of(slot);
-        let time = match (work.before, &suspensions.erases, &suspensions.programs) {
-            (Before::Ramp, Some(erases), _) => erases.times.resume,
-            (Before::Verify, Some(erases), _) => erases.times.verify,
-            (Before::Reload, _, Some(times)) => times.resume,
-            _ => Duration::ZERO,
-        };
+        let time = suspensions.resume_time(&work);
         if work.before == Before::Ramp {
             suspensions.ramps(&work);
         }

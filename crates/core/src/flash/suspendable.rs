@@ -203,6 +203,16 @@ impl Suspensions {
         }
     }
 
+    /// From the resumption of the work until its part goes on.
+    pub fn resume_time(&self, work: &Work) -> Duration {
+        match (work.before, &self.erases, &self.programs) {
+            (Before::Ramp, Some(erases), _) => erases.times.resume,
+            (Before::Verify, Some(erases), _) => erases.times.verify,
+            (Before::Reload, _, Some(times)) => times.resume,
+            _ => Duration::ZERO,
+        }
+    }
+
     fn limits(&self, kind: Suspendable) -> SuspensionLimits {
         let limits = match kind {
             Suspendable::Erase => self.erases.as_ref().map(|erases| erases.times.limits),

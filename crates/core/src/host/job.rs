@@ -141,6 +141,8 @@ pub struct Job {
     ahead: Ahead,
     /// Closed loop: when each free slot may issue, in order.
     slots: Line<Instant>,
+    /// When the last of these may be issued.
+    latest: Instant,
     /// Paced: the threads.
     threads: Option<Threads>,
     /// The host's time for each request, if it takes any; when its thread is free again.
@@ -177,7 +179,8 @@ impl Job {
             _ => None,
         };
         let (ahead, next_at) = (Ahead::new(), Instant::START);
-        let mut job = Self { source, pacing, ahead, slots, threads, host, next_at };
+        let latest = Instant::START;
+        let mut job = Self { source, pacing, ahead, slots, latest, threads, host, next_at };
         for _ in 0..2 {
             job.ahead.draw(&mut *job.source);
         }
@@ -223,7 +226,9 @@ impl Job {
             Pacing::Open => {}
             Pacing::Closed { think, .. } => {
                 let is_first = self.slots.is_empty();
-                self.slots.push_back(now + think);
+                // A host that deals with errors may be late for what completes meanwhile.
+                self.latest = self.latest.max(now + think);
+                self.slots.push_back(self.latest);
                 if is_first {
                     self.schedule();
                 }

@@ -1,7 +1,7 @@
 //! The measured part of a run: what its counted requests, and the counters at its start, say.
 
-use super::Causes;
-use crate::drive::{Completion, Drive, Op};
+use super::{Causes, Driver};
+use crate::drive::{Completion, Drive, Op, Storage};
 use crate::stats::{Counters, Kind, Moments, OpStats, OverTime, ResetCounters, Written};
 use crate::units::{Duration, Instant};
 
@@ -88,4 +88,29 @@ pub(super) fn free_units(drive: &Drive) -> Option<u64> {
     let ftl = drive.ftl();
     let pools = ftl.each_pool().map(|pool| u64::from(ftl.free_units(pool)));
     ftl.log_blocks().is_none().then(|| pools.sum())
+}
+
+impl<S: Storage> Driver<S> {
+    /// Keeps how much has been written so far.
+    #[cold]
+    pub(super) fn keep_moment(&mut self) {
+        let now = self.written();
+        self.measured.moments.keep(now);
+    }
+
+    /// Host writes and reclaimed blocks so far, on all drives.
+    fn written(&self) -> Written {
+        let drives = (0..self.storage.drives()).map(|number| self.storage.drive(number));
+        drives
+            .map(|drive| written(&drive.counters()))
+            .fold(Written::default(), |sum, drive| sum.and(&drive))
+    }
+
+    /// Host writes and reclaimed blocks in the two halves of the counted part, by bytes that the
+    /// host wrote.
+    pub fn halves(&self) -> [Written; 2] {
+        let before = self.measured.counters_before.iter().map(written);
+        let from = before.fold(Written::default(), |sum, drive| sum.and(&drive));
+        self.measured.moments.halves(&from, &self.written())
+    }
 }

@@ -20,6 +20,9 @@ counters! {
         sum from_memory: u64,
         /// Reads that drives failed fast (commands).
         sum fast_fails: u64,
+        /// Of those, before operations that are none of garbage collection: `drive.fast_fail`
+        /// (commands).
+        sum fast_fails_other: u64,
         /// Pieces and old pages that were computed from the rest of their rows (pieces and pages).
         sum reconstructs: u64,
         /// Times that more drives failed a row's pages fast than it has parities (times).

@@ -22,7 +22,8 @@ counters! {
         sum failed: u64,
         /// Answers to commands that a reset had taken, which come too late for the host (commands).
         sum late: u64,
-        /// When the first reset was, from the start of the run on (seconds); null without one.
+        /// When the first reset was, the warm-up included, from the start of the run on (seconds);
+        /// null without one.
         #[serde(rename = "first_at_s", with = "seconds")]
         #[schemars(with = "Option<f64>")]
         first first_at: Option<Instant>,

@@ -12,6 +12,11 @@ const DAYS: f64 = 365.25;
 /// Rated cycles of a block where nobody states them: 3D TLC.
 const CYCLES: f64 = 3000.0;
 
+/// Blocks a plane of a checked drive: the fewest, and as many as one of [`CHECKED_BYTES`] has.
+const BLOCKS_LEAST: u64 = 64;
+const BLOCKS: u64 = 256;
+const CHECKED_BYTES: u64 = 32 << 30;
+
 /// Spare share of raw where nobody states it.
 const OP: f64 = 0.126;
 
@@ -130,18 +135,33 @@ impl Endurance {
     /// A run of random writes: the erases that one drive write takes, with the run's own WAF.
     pub fn check(&self, sheet: &mut Sheet, options: &Options<'_>) -> Result<(), RunError> {
         let op = self.drive.op;
-        let device = self.drive.device.iter().map(|name| ("device.name", format!("{name:?}")));
+        let (device, blocks) = match self.drive.device.as_deref() {
+            Some(name) => {
+                let layout = Layout::new(&read_device(name)?);
+                let rows = u64::from(layout.rows) * u64::from(layout.lanes);
+                let row = u64::from(layout.units_per_row) * u64::from(layout.unit_bytes);
+                // The buffer of the scenario is too small for a drive of many lanes.
+                let buffer = (4 * row * u64::from(layout.lanes)).max(256 << 10);
+                let sets = [
+                    ("device.name", format!("{name:?}")),
+                    ("drive.buffer", format!("\"{buffer}B\"")),
+                ];
+                (sets.to_vec(), (CHECKED_BYTES / (rows * row)).clamp(BLOCKS_LEAST, BLOCKS))
+            }
+            None => (Vec::new(), BLOCKS),
+        };
         let sets = [
             ("device.op", op.to_string()),
             // Little space needs low marks, and blocks that are a small part of it.
-            ("device.geometry.blocks", "256".to_string()),
+            ("device.geometry.blocks", blocks.to_string()),
             ("gc.soft", (op / 2.0).min(0.08).to_string()),
             ("gc.hard", (op / 5.0).min(0.03).to_string()),
             ("workload.read_percent", "0.0".to_string()),
             ("workload.rate", "1000.0".to_string()),
             ("workload.requests", "200000".to_string()),
         ];
-        let sets = device.chain(sets).map(|(key, value)| Override::new(key, value, "--check"));
+        let sets =
+            device.into_iter().chain(sets).map(|(key, value)| Override::new(key, value, "--check"));
         let sets = sets.collect();
         let scenario = Request::read("quick", sets)?.under("preemptive")?;
         let layout = Layout::new(&scenario.device);

@@ -13,9 +13,9 @@ pub(super) fn resets_in_words(counters: &ResetCounters) -> Option<String> {
     let first = counters.first_at.map(|at| format!(", the first time after {} s", seconds(at)));
     let first = first.unwrap_or_default();
     Some(format!(
-        "requests waited longer than measure.timeout: the host sent {aborts} aborts and reset the \
-         drive {resets} times{first}; {sent_again} commands were sent again, {failed} ended with \
-         an error and are in no latency"
+        "requests waited longer than measure.timeout: in the whole run the host sent {aborts} \
+         aborts and reset the drive {resets} times{first}; {sent_again} commands were sent again, \
+         {failed} ended with an error and are in no latency"
     ))
 }
 

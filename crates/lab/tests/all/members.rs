@@ -253,3 +253,16 @@ fn members_that_wear_out_are_refused_one_by_one_and_nothing_acknowledged_is_lost
     let plain = play("base/raid", &["array.members=4"]).flash.wear;
     assert_eq!((plain.endurance, plain.percentage_used), (None, None));
 }
+
+/// A closed loop goes on in virtual time where every answer is an error at once, and such answers
+/// are no latency.
+#[test]
+fn a_closed_loop_over_lost_members_ends() {
+    let sets = ["array.members=4", "workload.requests=0", "workload.time=\"2s\""];
+    let wears = ["faults.erase_fail=0.5", "workload.trim_percent=0.0", "workload.flush_every=0"];
+    let result = play("raid/preemptive", &[&sets[..], &wears].concat());
+    let counters = array(&result);
+    assert!(counters.lost_reads > 1_000 && counters.refused_pages > 1_000, "{counters:?}");
+    assert!(result.read.count < counters.lost_reads, "{} reads count", result.read.count);
+    assert!(result.warnings.iter().any(|text| text.contains("too few members")));
+}

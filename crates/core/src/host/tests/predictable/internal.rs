@@ -1,7 +1,8 @@
 //! Reads that fail before other work of the drive's own, too: flushes, the journal, parity.
 
-use super::{Game, errors_over, requests, schedule};
+use super::{Game, errors_over, plain, requests, schedule};
 use crate::drive::{BusyRemaining, FastFail, ProgramMode, Scheduler, Windows};
+use crate::ftl::{GcMode, VictimUnit};
 use crate::host::tests::drawn;
 use crate::units::Duration;
 
@@ -48,4 +49,24 @@ fn a_busy_remaining_time_behind_other_work_is_exactly_what_happens() {
         }
     }
     assert!(all > 1_000, "{all}");
+}
+
+/// A forecast knows what is left of a program that was suspended as often as it may be: without
+/// garbage collection and with nothing else on the channel it is what happens.
+#[test]
+fn a_forecast_of_a_resumed_program_is_what_is_left_of_it() {
+    let (mut all, mut exact) = (0, 0);
+    for mode in [ProgramMode::Ips, ProgramMode::Ipc, ProgramMode::Ideal] {
+        for seed in 0..10 {
+            let mut setup = plain(seed, GcMode::Nogc, VictimUnit::Block);
+            setup.device.channel.rate = crate::units::Bandwidth::default();
+            setup.device.feature.cache_program = false;
+            setup.drive.fast_fail = FastFail::Internal;
+            (setup.program.mode, setup.program.max_suspensions) = (mode, 1);
+            let errors = errors_over(std::iter::once(setup), Windows::Off);
+            (all, exact) = (all + errors.all, exact + errors.exact);
+        }
+    }
+    println!("{exact} of {all}");
+    assert!(all > 50 && exact == all, "{exact} of {all}");
 }
