@@ -39,8 +39,8 @@ fn translation(scenario: &Scenario) -> Check {
     let message = format!("{NEEDS} \"none\": its log blocks say what lies together");
     let placement = format!("\"{}\"", ftl.placement.name());
     require(ftl.placement == DataPlacement::None, "ftl.placement", placement, message)?;
-    let message = "with ftl.log.policy = \"superblock\" or \"page-mapping\" it needs 0: they have no \
-                   data block that could move as it is";
+    let message = "with ftl.log.policy = \"superblock\" or \"page-mapping\" it needs 0: they have \
+                   no data block that could move as it is";
     let moves = !matches!(ftl.log.policy, LogPolicy::Superblock | LogPolicy::PageMapping);
     require(ftl.static_wear_gap == 0 || moves, "ftl.static_wear_gap", ftl.static_wear_gap, message)
 }

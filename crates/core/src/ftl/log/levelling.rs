@@ -1,7 +1,7 @@
 //! Wear levelling of a lane of log blocks.
 //!
-//! *Dynamic* (`ftl.free_block = "least-worn"`): of the free blocks the one with the fewest erases is
-//! opened, of equals the one that was freed first. *Static* (`ftl.static_wear_gap`): once in
+//! *Dynamic* (`ftl.free_block = "least-worn"`): of the free blocks the one with the fewest erases
+//! is opened, of equals the one that was freed first. *Static* (`ftl.static_wear_gap`): once in
 //! sixteen erases of the lane the least worn data block is looked for that holds all that its
 //! logical block has. Where it lags behind the most worn block of the lane by more than the gap,
 //! its pages are merged into the most worn free block when the host's write is over, as part of the
