@@ -221,7 +221,8 @@ impl<L: MemberLink> Array<L> {
     }
 
     fn note_status(&mut self, request: u32, status: Status) {
-        if status != Status::Success {
+        // One part that was turned away makes the request one, whichever part comes last.
+        if status != Status::Success && self.requests[request].status.is_served() {
             self.requests[request].status = status;
         }
     }
