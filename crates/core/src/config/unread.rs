@@ -141,7 +141,7 @@ fn of_errors(scenario: &Scenario, section: &str, name: &str) -> Option<(bool, St
             (none, "a drive whose faults.program_fail and faults.erase_fail are 0".to_string())
         }
         ("faults", "wear_out") => {
-            (gc.mode == GcMode::Nogc, "gc.mode = \"nogc\", which no block leaves,".to_string())
+            (gc.mode == GcMode::Nogc, format!("gc.mode = {}", word(&gc.mode)))
         }
         _ => return None,
     })

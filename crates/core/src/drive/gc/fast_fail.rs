@@ -94,7 +94,7 @@ impl Drive {
         self.counters.predictable.reads += 1;
         let pages =
             (0..self.units(request)).filter_map(|number| self.page_of_unit(request, number));
-        let mut kept = pages.filter(|page| self.keeps(now, self.die_of_page(*page)));
+        let mut kept = pages.clone().filter(|page| self.keeps(now, self.die_of_page(*page)));
         let busy = match self.spec.brt {
             BusyRemaining::Forecast => kept.map(|page| self.brt_of(now, page)).max(),
             BusyRemaining::Exact if kept.next().is_some() => {
@@ -105,13 +105,9 @@ impl Drive {
         let Some(busy) = busy.filter(|_| !self.is_computed_in_time(now, request)) else {
             return false;
         };
-        if self.spec.fast_fail == FastFail::Internal {
-            let mut dies = (0..self.units(request))
-                .filter_map(|number| self.page_of_unit(request, number))
-                .map(|page| self.die_of_page(page));
-            self.counters.predictable.fast_fails_other +=
-                u64::from(!dies.any(|die| self.gc_keeps(now, die)));
-        }
+        let is_other = self.spec.fast_fail == FastFail::Internal
+            && !pages.map(|page| self.die_of_page(page)).any(|die| self.gc_keeps(now, die));
+        self.counters.predictable.fast_fails_other += u64::from(is_other);
         self.fail_fast(now, request, busy);
         self.requests.release(request);
         true

@@ -59,10 +59,11 @@ impl Drive {
         }
         match self.ops[op].owner {
             Owner::ChainErase { .. } => suspension.gives_way(Suspendable::Erase),
-            Owner::ChainProgram { .. } | Owner::Parity | Owner::Row { .. } | Owner::Rewrite => {
-                suspension.gives_way(Suspendable::Program)
-            }
-            Owner::LogProgram { .. } => suspension.gives_way(Suspendable::Program),
+            Owner::ChainProgram { .. }
+            | Owner::Parity
+            | Owner::Row { .. }
+            | Owner::LogProgram { .. }
+            | Owner::Rewrite => suspension.gives_way(Suspendable::Program),
             _ => false,
         }
     }

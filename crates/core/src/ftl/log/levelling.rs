@@ -5,9 +5,8 @@
 //! sixteen erases of the lane the least worn data block is looked for that holds all that its
 //! logical block has. Where it lags behind the most worn block of the lane by more than the gap,
 //! its pages are merged into the most worn free block when the host's write is over, as part of the
-//! work that this write causes. The block that it leaves is opened next. A logical block of which
-//! the log holds a page is passed over: it is merged anyway, and its log block may be half way to
-//! becoming its data block.
+//! work that this write causes. A logical block of which the log holds a page is passed over: it is
+//! merged anyway, and its log block may be half way to becoming its data block.
 //!
 //! The papers on BAST, FAST, FASTer and LAST have no levelling of their own; this is ours, after
 //! the same rule as page mapping's (`ftl/wear.rs`).

@@ -382,6 +382,8 @@ fn drives_with_log_blocks_lose_blocks_and_no_data() {
         let policies =
             [LogPolicy::Bast, LogPolicy::Fast, LogPolicy::Faster, LogPolicy::PageMapping];
         setup.ftl.log.policy = policies[rng.below(4) as usize];
+        let moves = setup.ftl.log.policy != LogPolicy::PageMapping;
+        setup.ftl.static_wear_gap = if moves { seed as u32 % 3 } else { 0 };
         (setup.ftl.log.log_percent, setup.device.geometry.blocks) = (40.0, 40);
         setup.gc.mode =
             [GcMode::Base, GcMode::Preemptive, GcMode::Controller][rng.below(3) as usize];
