@@ -4,7 +4,9 @@ use crate::error::Trouble;
 use crate::watch::watched;
 use manx_core::units::Bytes;
 use manx_lab::measure::{DriveState, Measurement};
-use manx_lab::twin::{self, Journal, Moment, Settings, Stage, TwinError, document, files, text};
+use manx_lab::twin::{
+    self, Journal, Known, Moment, Settings, Stage, TwinError, document, files, text,
+};
 use pyo3::prelude::*;
 use std::num::NonZero;
 use std::path::Path;
@@ -32,6 +34,7 @@ pub struct Options {
     base: String,
     state: Option<String>,
     hold_out: String,
+    known: Vec<String>,
     capacity: Option<String>,
     seed: u64,
     requests: u64,
@@ -56,6 +59,11 @@ pub fn fit(
     let name = twin::named(&options.name).map_err(|why| wrong("name", &options.name, why))?;
     let of = options.hold_out.parse();
     let hold_out = of.map_err(|why| wrong("hold_out", &options.hold_out, why))?;
+    let known: Vec<Known> = options
+        .known
+        .iter()
+        .map(|said| said.parse().map_err(|why| wrong("known", said, why)))
+        .collect::<Result<_, _>>()?;
     let state = |said: &String| said.parse::<DriveState>().map_err(|why| wrong("state", said, why));
     let state = options.state.as_ref().map(state).transpose()?;
     let capacity = |said: &String| {
@@ -88,6 +96,7 @@ pub fn fit(
         requests: options.requests,
         evaluations: options.evaluations,
         hold_out: &hold_out,
+        known: &known,
         threads: options.jobs.unwrap_or(cores),
         stop: &stop,
         tell: &tell,

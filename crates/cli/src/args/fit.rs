@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use manx_core::units::Bytes;
 use manx_lab::measure::DriveState;
-use manx_lab::twin::{HoldOut, named};
+use manx_lab::twin::{HoldOut, Known, named};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -38,6 +38,11 @@ pub struct TwinArgs {
     /// once), none
     #[arg(long, value_name = "RULE", default_value = "each")]
     pub hold_out: HoldOut,
+    /// A number that is known and not looked for, or only between two, from a data sheet:
+    /// drive.link=7GB/s, drive.firmware.look_up=0us..1us, drive.controller,
+    /// drive.firmware.throttle, device.channel.rate; once for each
+    #[arg(long, value_name = "KEY=VALUE|LOW..HIGH")]
+    pub known: Vec<Known>,
     /// The root seed of the search and of the simulations
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

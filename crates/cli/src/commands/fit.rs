@@ -53,6 +53,7 @@ pub fn run(args: &TwinArgs, screen: &Screen) -> Result<(), Failure> {
         requests: args.requests,
         evaluations: args.evaluations as usize,
         hold_out: &args.hold_out,
+        known: &args.known,
         threads: args.threads.map_or(cores, |threads| threads as usize),
         stop: &STOP,
         tell: &tell,

@@ -75,6 +75,25 @@ fn ctrl_c_leaves_the_best_so_far_and_the_same_command_goes_on() {
 }
 
 #[test]
+fn a_number_that_is_known_wrongly_is_told_before_anything_is_simulated() {
+    let one = file("twins-known.json", fio(1, 16_600, [56, 68, 69, 73]).as_bytes());
+    let out = folder("twins-known").display().to_string();
+    let refused = |known: &[&str], pieces: &[&str]| {
+        let mut args = vec!["fit", &one, "--as", "mine", "--out", &out];
+        known.iter().for_each(|known| args.extend(["--known", known]));
+        assert_refused(&args, pieces);
+    };
+    refused(&["gc.soft=1"], &["KEY one of drive.link, drive.controller"]);
+    refused(&["drive.link"], &["KEY=VALUE or KEY=LOW..HIGH is allowed"]);
+    refused(&["drive.link=fast"], &["drive.link", "a rate: "]);
+    refused(&["drive.controller=7GB/s"], &["drive.controller", "7GB/s"]);
+    refused(&["drive.link=7GB/s..3GB/s"], &["begins above its end"]);
+    refused(&["drive.link=unlimited"], &["unlimited is no rate to know"]);
+    refused(&["drive.link=7GB/s", "drive.link=6GB/s"], &["drive.link: it is said twice"]);
+    refused(&["drive.firmware.throttle=1GB/s"], &["these measurements have no use for it"]);
+}
+
+#[test]
 fn the_twins_that_ship_say_on_what_and_how_far_off_also_as_a_page() {
     let page = folder("twins-page.html");
     let _ = std::fs::remove_file(&page);

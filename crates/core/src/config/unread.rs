@@ -33,7 +33,7 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
     use Arrival::{Bursty, Closed, Paced, PacedSmooth};
     let arrival = match name {
         "queue_depth" => Some([Closed, Paced, PacedSmooth].contains(&job.arrival)),
-        "think" | "start" | "host_delay" | "host_busy" => Some(job.arrival == Closed),
+        "think" | "start" | "host_delay" | "host_busy" | "host_page" => Some(job.arrival == Closed),
         "rate" => Some(job.arrival != Closed && job.arrival != Arrival::Trace),
         "peak_to_mean" | "burst" => Some(job.arrival == Bursty),
         "phases" => Some(job.arrival == Arrival::Phases),

@@ -395,7 +395,7 @@ impl<S: Storage> Driver<S> {
         self.progress.completed += 1;
         self.progress.failed += u64::from(completion.status != Status::Success);
         let of_job = self.jobs.get_mut(job as usize);
-        let seen = of_job.map_or(completion.at, |job| job.seen(completion.at));
+        let seen = of_job.map_or(completion.at, |job| job.seen(completion.at, sectors));
         if !completion.status.is_served() {
             return if seen == at { seen + TURNED_AWAY } else { seen };
         }

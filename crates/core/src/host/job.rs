@@ -76,6 +76,23 @@ pub struct Host {
     pub delay: Duration,
     /// Work of the thread for each request.
     pub busy: Duration,
+    /// Work of the thread for each page of a request behind its first.
+    pub page: Duration,
+}
+
+/// A page of the host's memory, in sectors: what its thread maps or copies at a time.
+const PAGE_SECTORS: u32 = 8;
+
+impl Host {
+    fn is_none(&self) -> bool {
+        (self.delay + self.busy + self.page).is_zero()
+    }
+
+    /// Work of the thread for a request of so many sectors.
+    #[inline]
+    fn work(&self, sectors: u32) -> Duration {
+        self.busy + self.page * u64::from(sectors.saturating_sub(1) / PAGE_SECTORS)
+    }
 }
 
 /// When a job's requests are issued.
@@ -122,7 +139,8 @@ impl Pacing {
             | Arrival::Phases
             | Arrival::Trace => Self::Open,
             Arrival::Closed => {
-                let host = Host { delay: spec.host_delay, busy: spec.host_busy };
+                let (delay, busy, page) = (spec.host_delay, spec.host_busy, spec.host_page);
+                let host = Host { delay, busy, page };
                 let start = Instant::START + spec.start;
                 Self::Closed { depth: spec.queue_depth, think: spec.think, start, host, until }
             }
@@ -173,9 +191,7 @@ impl Job {
             Pacing::Open | Pacing::Closed { .. } => None,
         };
         let host = match pacing {
-            Pacing::Closed { host, .. } if !(host.delay + host.busy).is_zero() => {
-                Some((host, Instant::START))
-            }
+            Pacing::Closed { host, .. } if !host.is_none() => Some((host, Instant::START)),
             _ => None,
         };
         let (ahead, next_at) = (Ahead::new(), Instant::START);
@@ -211,11 +227,11 @@ impl Job {
         (request, thread)
     }
 
-    /// When the host has dealt with what the drive completed at `now`.
+    /// When the host has dealt with a request of so many sectors that the drive completed at `now`.
     #[inline]
-    pub(super) fn seen(&mut self, now: Instant) -> Instant {
+    pub(super) fn seen(&mut self, now: Instant, sectors: u32) -> Instant {
         let Some((host, free)) = &mut self.host else { return now };
-        *free = (now + host.delay).max(*free) + host.busy;
+        *free = (now + host.delay).max(*free) + host.work(sectors);
         *free
     }
 

@@ -79,6 +79,10 @@ pub struct JobSpec {
     /// requests a second than that allows. Latencies contain both.
     #[serde(skip_serializing_if = "none")]
     pub host_busy: Duration,
+    /// `closed`: the thread works so much longer for each 4 KiB of a request behind the first:
+    /// pages that it maps or copies.
+    #[serde(skip_serializing_if = "none")]
+    pub host_page: Duration,
     /// `poisson`, `fixed`, `bursty` (the mean), `paced` (of all threads together): requests per
     /// second.
     pub rate: f64,
@@ -134,6 +138,7 @@ impl Default for JobSpec {
             start: Duration::ZERO,
             host_delay: Duration::ZERO,
             host_busy: Duration::ZERO,
+            host_page: Duration::ZERO,
             rate: 0.0,
             peak_to_mean: 10.0,
             burst: Duration::from_ms(100),

@@ -101,10 +101,10 @@ pub struct Window {
 
 impl Window {
     /// True where the drive, fresh at first, collected: by its WAF or, where nobody asked for it,
-    /// by a rate below the best of `all` when every block had been written.
-    pub fn collects(&self, all: &[Window]) -> bool {
+    /// by a rate below the best of `all` when so many capacities had been written.
+    pub fn collects(&self, all: &[Window], since: f64) -> bool {
         let most = all.iter().map(|window| window.bytes_per_s).fold(0.0, f64::max);
-        let is_slow = self.to > 1.0 && self.bytes_per_s < SLOWER * most;
+        let is_slow = self.to > since && self.bytes_per_s < SLOWER * most;
         self.waf.map_or(is_slow, |waf| waf > 1.05)
     }
 }

@@ -273,9 +273,11 @@ fn a_series_of_rates_becomes_windows_without_a_waf() {
     assert_eq!(windows.as_slice(), expected);
     assert_eq!(found.state, DriveState::Fresh);
     // A drive that is not full yet is slow for another reason.
-    assert!(!windows.iter().any(|window| window.collects(windows)));
+    assert!(!windows.iter().any(|window| window.collects(windows, 1.0)));
     let full = Window { from: 1.0, to: 1.1, ..windows[3] };
-    assert!(full.collects(windows) && !Window { bytes_per_s: fast, ..full }.collects(windows));
+    assert!(
+        full.collects(windows, 1.0) && !Window { bytes_per_s: fast, ..full }.collects(windows, 1.0)
+    );
     let disk = |kb: f64| {
         format!(r#"{{"disk": [{{"disk_device": "nvme0n1", "rkB/s": 0.0, "wkB/s": {kb}}}]}}"#)
     };

@@ -47,48 +47,90 @@ pub(super) fn space_of(runs: &[(usize, &Latencies)], device: &Device) -> Space {
     let bounds = [0.0, median * 0.7];
     let controller = Place::Key("drive.controller");
     parameters.push(new(controller, Unit::Micros, bounds, fixed, None, delays));
-    // It is published of no controller; at its bound a core would look up 333,000 units a second.
+    // It is published of no controller; at most as long as the units that were read a second allow.
     let look_up = Place::Key("drive.firmware.look_up");
-    parameters.push(new(look_up, Unit::Micros, [0.0, 3.0], 0.5, None, from("sizes, and depth")));
+    let units = |of: &Latencies| of.iops * of.block.div_ceil(UNIT) as f64;
+    let most = runs.iter().map(|(_, of)| units(of)).fold(1.0, f64::max);
+    let longest = (RATE_SLACK * 1e6 / most).min(3.0);
+    let told = from("sizes, and depth");
+    parameters.push(new(look_up, Unit::Micros, [0.0, longest], longest / 6.0, None, told));
     let rate = Some(device.channel.rate.get() as f64 / 1e6).filter(|rate| *rate > 0.0);
     let channel = Place::Key("device.channel.rate");
     let sizes = from("sizes, and depth");
     parameters.push(new(channel, Unit::MegaBytes, [200.0, 4800.0], 1200.0, rate, sizes.clone()));
+    // A link is no slower than what went over it.
     let most = runs.iter().map(|(_, of)| of.iops * of.block as f64 / 1e6).fold(1.0, f64::max);
     let link = Place::Key("drive.link");
-    parameters.push(new(link, Unit::MegaBytes, [most * 0.85, 16_000.0], most * 1.05, None, sizes));
-    engines(runs, &mut |engine, is_first, delay, busy| {
-        let of = from(&format!("runs of {engine}"));
-        if !is_first {
-            let place = Place::Delay(engine.to_string());
-            parameters.push(new(place, Unit::Micros, [0.0, 40.0], delay, None, of.clone()));
+    parameters.push(new(
+        link,
+        Unit::MegaBytes,
+        [most / RATE_SLACK, 16_000.0],
+        most * 1.05,
+        None,
+        sizes,
+    ));
+    for engine in engines(runs) {
+        let of = from(&format!("runs of {}", engine.name));
+        let mut add = |place: fn(String) -> Place, high, start| {
+            let place = place(engine.name.to_string());
+            parameters.push(new(place, Unit::Micros, [0.0, high], start, None, of.clone()));
+        };
+        // The delay of the fastest engine cannot be told from the controller's.
+        if let Some(delay) = engine.delay {
+            add(Place::Delay, 40.0, delay);
         }
-        let place = Place::Busy(engine.to_string());
-        parameters.push(new(place, Unit::Micros, [0.0, busy], busy * 0.9, None, of));
-    });
-    Space { parameters }
+        add(Place::Busy, engine.busy, engine.busy * 0.9);
+        if let Some(page) = engine.page {
+            add(Place::Page, page, page * 0.5);
+        }
+    }
+    Space { parameters, known: Vec::new() }
 }
 
-/// See `engines`: how far a measured rate may be too high.
+/// How far the rate of a run may be off.
+const RATE_SLACK: f64 = 1.03;
+/// How much longer than all of its time a thread may seem to take, by a rate of another run.
 const BUSY_SLACK: f64 = 1.06;
+/// A mapping unit.
+const UNIT: u64 = 4096;
+/// A page that the thread of an engine maps or copies: see `workload.host_page`.
+const PAGE: u64 = 4096;
 
-/// The engines, the one of the shortest latency first: its delay cannot be told from the
-/// controller's. Of each: how much longer its shortest latency is, and the most that its thread can
-/// take of a request.
-fn engines(runs: &[(usize, &Latencies)], each: &mut dyn FnMut(&str, bool, f64, f64)) {
-    let mut all: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+/// What the runs of an engine tell of it by arithmetic.
+struct Engine<'a> {
+    name: &'a str,
+    /// Its shortest latency.
+    shortest: f64,
+    /// How much longer that is than the shortest one of all engines; none for the first.
+    delay: Option<f64>,
+    /// The most that its thread can take of a request, and of each page behind the first.
+    busy: f64,
+    page: Option<f64>,
+}
+
+/// The engines, the one of the shortest latency first.
+fn engines<'a>(runs: &[(usize, &'a Latencies)]) -> Vec<Engine<'a>> {
+    let mut all: BTreeMap<&str, Engine<'a>> = BTreeMap::new();
     for (_, of) in runs {
-        let (shortest, busy) = all.entry(&of.engine).or_insert((f64::INFINITY, f64::INFINITY));
-        if of.block >= 4096 || shortest.is_infinite() {
-            *shortest = shortest.min(of.percentiles_us[0]);
+        let (shortest, busy) = (f64::INFINITY, f64::INFINITY);
+        let new = Engine { name: &of.engine, shortest, delay: None, busy, page: None };
+        let engine = all.entry(&of.engine).or_insert(new);
+        if of.block >= PAGE || engine.shortest.is_infinite() {
+            engine.shortest = engine.shortest.min(of.percentiles_us[0]);
         }
-        // A rate is measured to some percent: its thread may take a little longer than it says.
-        *busy = busy.min(BUSY_SLACK * 1e6 / (of.iops / f64::from(of.processes)));
+        let most = BUSY_SLACK * 1e6 / (of.iops / f64::from(of.processes));
+        engine.busy = engine.busy.min(most);
+        let behind = of.block.saturating_sub(1) / PAGE;
+        if behind > 0 {
+            let page = most / behind as f64;
+            engine.page = Some(engine.page.map_or(page, |least| least.min(page)));
+        }
     }
-    let mut order: Vec<(&str, (f64, f64))> = all.into_iter().collect();
-    order.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
-    let least = order.first().map_or(0.0, |first| first.1.0);
-    for (number, (engine, (shortest, busy))) in order.into_iter().enumerate() {
-        each(engine, number == 0, (shortest - least).max(0.5), busy);
+    let mut order: Vec<Engine<'a>> = all.into_values().collect();
+    order.sort_by(|a, b| a.shortest.total_cmp(&b.shortest));
+    let least = order.first().map_or(0.0, |first| first.shortest);
+    for engine in order.iter_mut().skip(1) {
+        engine.delay = Some((engine.shortest - least).max(0.5));
     }
+    order
 }

@@ -2,9 +2,11 @@
 //! what is no number of the flash: order, controller, link, host.
 
 use super::doubt::Range;
+use super::known::Known;
 use super::reads::Reads;
+use super::small::Way;
 use super::space::{Place, Space, Unit, listed};
-use super::writes::{Way, Writes};
+use super::writes::Writes;
 use super::{Twin, TwinError};
 use manx_core::config::{Source, load_device};
 use manx_core::flash::Device;
@@ -137,6 +139,9 @@ impl Table<'_> {
                 self.set("channel.rate", format!("\"{}\"", parameter.unit.written(value)), source);
             }
         }
+        for known in reads.space.exact().filter(|of| of.key == "device.channel.rate") {
+            self.set("channel.rate", format!("\"{}\"", known.written()), Known::SOURCE);
+        }
         let times = reads.space.reads(&reads.point);
         let written: Vec<String> = times.iter().map(|time| Unit::Micros.written(*time)).collect();
         self.set("timing.read", listed(&written), reads.read_source());
@@ -146,7 +151,7 @@ impl Table<'_> {
         if reads.is_none() {
             let small = "assumed: the small drive that was simulated; WAF is scale free, and rates \
                          are those of all its dies together";
-            for (key, value) in super::writes::small() {
+            for (key, value) in super::small::keys() {
                 self.set(key, toml(value), small);
             }
             let fineness =
@@ -159,17 +164,16 @@ impl Table<'_> {
             match parameter.place {
                 Place::Key("device.op") => self.set("op", format!("{value:.4}"), source),
                 Place::Program => {
-                    let time = match reads {
-                        None => value,
-                        // As many bytes a second, by the dies and rows of this table.
-                        Some(reads) => {
-                            let row = self.base.geometry.page.get() as f64
-                                * f64::from(self.base.feature.program_pages);
-                            value * f64::from(reads.structure.dies()) * row
-                                / super::writes::row_bytes()
-                        }
-                    };
+                    let time = value * self.longer(reads, self.base.feature.program_pages);
                     self.set("timing.program", listed(&[Unit::Micros.written(time)]), source);
+                }
+                Place::Key("device.slc.program") => {
+                    let time = value * self.longer(reads, 1);
+                    self.set("slc.program", format!("\"{}\"", Unit::Micros.written(time)), source);
+                    let (read, bits) = (writes.copy_read(), writes.bits.to_string());
+                    let assumed = "assumed: as long as the read of any other copy; no run tells it";
+                    self.set("slc.read", format!("\"{}\"", Unit::Micros.written(read)), assumed);
+                    self.set("slc.bits", bits, "assumed: the bits of a cell; no run tells them");
                 }
                 Place::Read(0) if reads.is_none() => {
                     self.set("timing.read", listed(&[Unit::Micros.written(value)]), source);
@@ -177,6 +181,14 @@ impl Table<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// How much longer an operation of this table's dies takes than one of the small drive's, so
+    /// that together they program as many bytes a second, so many pages at a time.
+    fn longer(&self, reads: Option<&Reads>, pages: u32) -> f64 {
+        let Some(reads) = reads else { return 1.0 };
+        let row = self.base.geometry.page.get() as f64 * f64::from(pages);
+        f64::from(reads.structure.dies()) * row / super::small::row_bytes()
     }
 
     /// As many blocks as hold the capacity.
@@ -241,7 +253,7 @@ fn toml(value: &str) -> String {
     if bare { value.to_string() } else { format!("\"{value}\"") }
 }
 
-const SECTIONS: [&str; 5] = ["", "geometry", "feature", "timing", "channel"];
+const SECTIONS: [&str; 6] = ["", "geometry", "feature", "timing", "slc", "channel"];
 
 /// The source of what all structures have.
 const ALIKE: &str = "assumed: so were all candidates simulated; no other was compared";
@@ -333,11 +345,23 @@ fn scenario(twin: &Twin, measured: &[String]) -> String {
         text.push_str("\n[drive]\n");
         text.push_str(&keys(&reads.space, &reads.point, &|number| reads.range(number)));
         text.push_str("\n[precondition]\nstate = \"fill\"\n");
+        if let Some((placement, cache)) = twin.writes.as_ref().and_then(Writes::cache) {
+            let lines = format!("{placement}{cache}");
+            text.push_str("\n# The cache of the long write, where the drive has ");
+            let _ = writeln!(
+                text,
+                "{} blocks:",
+                twin.writes.as_ref().map_or(0, |of| of.way.superblocks)
+            );
+            lines.lines().for_each(|line| text.push_str(&format!("# {line}\n")));
+        }
     } else if let Some(writes) = &twin.writes {
         let Way { unit, victim, .. } = writes.way;
+        let (placement, cache) = writes.cache().unwrap_or_default();
         let _ = write!(
             text,
-            "\n[ftl]\nallocation = \"dynamic\"\nstripe = \"program-unit\"\n\n[gc]\nmode = \
+            "\n[ftl]\nallocation = \"dynamic\"\nstripe = \"program-unit\"\n\
+             {placement}{cache}\n[gc]\nmode = \
              \"preemptive\"\nsoft = \"3 blocks\"\nhard = \"2 blocks\"\n# The best of {} ways to \
              collect.\nunit = {unit:?}\nvictim = {victim:?}\n\n[drive]\nbuffer = \"24MiB\"\n",
             writes.ways.len()
@@ -373,6 +397,7 @@ fn keys(space: &Space, point: &[f64], range: &dyn Fn(usize) -> Option<Range>) ->
             let _ = write!(text, "# {source}\n{key} = \"{written}\"\n");
         }
     }
+    text.extend(space.exact().map(Known::lines));
     text
 }
 
@@ -384,6 +409,7 @@ fn engines(reads: &Reads) -> String {
         let (key, engine) = match &parameter.place {
             Place::Delay(engine) => ("host_delay", engine.as_str()),
             Place::Busy(engine) => ("host_busy", engine.as_str()),
+            Place::Page(engine) => ("host_page", engine.as_str()),
             _ => continue,
         };
         let (value, source) = chosen(&reads.space, &reads.point, reads.range(number), number);

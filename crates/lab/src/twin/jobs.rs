@@ -102,7 +102,11 @@ fn open_loads(reads: &Reads) -> Vec<(&'static str, Load)> {
             Place::Key("drive.link") => add("the link", (131_072, 64, 4)),
             Place::Key(_) | Place::Delay(_) => add("the fixed delays", (512, 1, 1)),
             Place::Busy(_) => add("the work of an engine's thread", (4096, 256, 1)),
-            Place::Program => {}
+            Place::Page(_) => {
+                add("the work of an engine's thread for each page", (131_072, 64, 1));
+                add("the work of an engine's thread for each page", (131_072, 16, 4));
+            }
+            Place::Program | Place::Cache => {}
         }
     }
     loads

@@ -1,9 +1,10 @@
 //! Twins: a model fitted to what a drive was measured to do, and how far it is off.
 //!
 //! ```text
-//! measure ─ what was measured    space ─ parameters    latency, windows ─ it is simulated
-//!    search ─ the best point    reads, writes ─ stages    doubt ─ ranges, pairs    held out ─
-//! errors       device ─ a table with sources    show ─ the report
+//! measure ─ what was measured    space ─ parameters    known ─ what needs no search
+//!    bounds, cliff ─ arithmetic    latency, windows, small ─ it is simulated    search ─ the
+//! best point    reads, writes ─ stages    reason ─ another explanation    doubt ─ ranges, pairs
+//!    device ─ a table with sources    show ─ the report
 //! ```
 //!
 //! Manx itself is fitted: each point of the search is a scenario, played as `manx run` plays
@@ -11,22 +12,28 @@
 
 mod ask;
 mod bounds;
+mod cliff;
 mod contradict;
 mod device;
 mod doubt;
 mod error;
 mod jobs;
 mod journal;
+mod known;
 pub mod latency;
 mod newton;
 mod reads;
+mod reason;
 mod search;
 mod shipped;
 mod show;
+mod small;
 mod space;
 mod structures;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_cache;
 pub mod windows;
 mod writes;
 
@@ -37,13 +44,15 @@ pub use doubt::{Doubt, Range};
 pub use error::TwinError;
 pub use jobs::{JobFile, jobs};
 pub use journal::Journal;
+pub use known::Known;
 pub use latency::left_out;
 pub use reads::{EXPLAINED, ReadRun, Reads};
 pub use shipped::shipped;
 pub use show::{document, text};
+pub use small::Way;
 pub use space::{Parameter, Place, Space, Unit};
 pub use windows::{Fits, WindowFit};
-pub use writes::{Way, Writes};
+pub use writes::Writes;
 
 use crate::load::read_device;
 use crate::measure::{Measured, Measurement, consistent};
@@ -106,6 +115,8 @@ pub struct Settings<'a> {
     pub evaluations: usize,
     /// The part that is predicted.
     pub hold_out: &'a HoldOut,
+    /// Numbers that are known, from a data sheet.
+    pub known: &'a [Known],
     /// Simulations at a time.
     pub threads: usize,
     /// Set to end soon, with the best so far.
@@ -174,6 +185,7 @@ pub struct Twin {
 pub fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Twin, TwinError> {
     consistent(settings.measurements)?;
     settings.check_hold_out()?;
+    settings.check_known()?;
     let base = read_device(settings.base)?;
     let long = |measurement: &&Measurement| matches!(measurement.what, Measured::Windows(_));
     if settings.measurements.iter().filter(long).count() > 1 {
@@ -181,7 +193,7 @@ pub fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Twin, TwinError
         return Err(TwinError::Asked(message.to_string()));
     }
     let reads = reads::fit(settings, &base, journal)?;
-    let writes = writes::fit(settings, journal)?;
+    let writes = writes::fit(settings, &base, journal)?;
     if reads.is_none() && writes.is_none() {
         let why = settings.measurements.iter().find_map(left_out);
         let why = why.unwrap_or("there is no measurement");

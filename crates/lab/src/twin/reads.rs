@@ -16,6 +16,7 @@ use super::latency::{
     scenario,
 };
 use super::newton::{Ended, Errors, polish};
+use super::reason::other_reason;
 use super::search::{Effort, descend};
 use super::space::Space;
 use super::structures::{CANDIDATES, variants};
@@ -137,7 +138,7 @@ pub fn fit(
     }
     let base =
         Base { name: settings.base, word_line: device.feature.program_pages, seed: settings.seed };
-    let space = space_of(&runs, device);
+    let space = space_of(&runs, device).knowing(settings.known);
     let states = Mutex::new(BTreeMap::new());
     let mut fit =
         Fit { settings, base, runs, space, journal, states, seen: Vec::new(), evaluations: 0 };
@@ -239,7 +240,7 @@ impl<'a> Fit<'a> {
     }
 
     /// The last stage of the best structure and of those that came near, the best of them first.
-    fn rivals(&mut self, ranked: &mut [Ranked], all: &[usize]) -> Result<(), TwinError> {
+    fn rivals(&mut self, ranked: &mut Vec<Ranked>, all: &[usize]) -> Result<(), TwinError> {
         let near = ranked[0].cost * RIVAL;
         let is_near = |rival: &&Ranked| rival.cost <= near;
         let rivals = ranked.iter().take(RIVALS).take_while(is_near).count().max(1);
@@ -250,6 +251,16 @@ impl<'a> Fit<'a> {
             (rival.ended.point, rival.cost) = found;
         }
         let best = ranked[..rivals].iter().map(|rival| rival.cost).fold(f64::INFINITY, f64::min);
+        // The best structure with the other reason for a bound.
+        let first = ranked[..rivals].iter().min_by(|a, b| a.cost.total_cmp(&b.cost));
+        let (structure, point) = first.map(|of| (of.structure, &of.ended.point)).expect("one");
+        let mut rivals = rivals;
+        if let Some(start) = other_reason(&self.space, point) {
+            let (point, cost) = self.search(Stage::Together, structure, &start, all, effort)?;
+            let ended = Ended { point, ranges: Vec::new(), cost: None };
+            ranked.insert(rivals, Ranked { structure, ended, cost });
+            rivals += 1;
+        }
         for rival in ranked[..rivals].iter_mut().filter(|rival| rival.cost <= NEAR * best) {
             rival.ended = self.polish(rival.structure, &rival.ended.point.clone(), all)?;
             rival.cost = rival.ended.cost.unwrap_or(rival.cost);

@@ -5,11 +5,13 @@ use super::Twin;
 use super::contradict::contradictions;
 use super::device::chosen;
 use super::doubt::Range;
+use super::known::Known;
 use super::latency::{Figures, errors, left_out};
 use super::reads::{EXPLAINED, ReadRun, Reads};
+use super::small::Way;
 use super::space::Space;
 use super::windows::{Fits, WindowFit};
-use super::writes::{Way, Writes};
+use super::writes::Writes;
 use crate::json::indented;
 use crate::measure::{Measured, Measurement};
 use serde_json::{Value, json};
@@ -39,10 +41,11 @@ pub fn text(twin: &Twin, measurements: &[Measurement]) -> String {
         let range = |number: usize| writes.doubt.ranges.get(number).copied();
         parameters(&writes.space, &writes.point, &range, &mut text);
         pairs(&writes.space, &writes.doubt.pairs, &mut text);
-        for (Way { unit, victim, superblocks }, distance) in &writes.ways {
+        for (Way { unit, victim, superblocks, fold }, distance) in &writes.ways {
+            let fold = fold.map_or(String::new(), |fold| format!(", ftl.pslc.fold = {fold}"));
             let _ = writeln!(
                 text,
-                "  gc.unit = {unit}, gc.victim = {victim}, {superblocks} superblocks: {:.1} % off",
+                "  gc.unit = {unit}, gc.victim = {victim}, {superblocks} superblocks{fold}: {:.1} % off",
                 100.0 * distance
             );
         }
@@ -169,6 +172,9 @@ fn parameters(
     for (number, parameter) in space.parameters.iter().enumerate() {
         let (_, source) = chosen(space, point, range(number), number);
         let _ = writeln!(text, "  {:<42} {source}", parameter.name());
+    }
+    for known in space.exact() {
+        let _ = writeln!(text, "  {:<42} {known}, {}", known.key, Known::SOURCE);
     }
 }
 
@@ -351,6 +357,7 @@ fn read_document(reads: &Reads, measurements: &[Measurement]) -> Value {
         "planes_in_turn": structure.planes,
         "dies_of_a_channel_next": structure.ways_first,
         "parameters": told(&reads.space, &reads.point, &|number| reads.range(number)),
+        "known": known(&reads.space),
         "trade_off": traded(&reads.space, &reads.doubt.pairs),
         "contradictions": contradictions(measurements),
         "evaluations": reads.evaluations,
@@ -389,7 +396,9 @@ fn write_document(writes: &Writes, measurements: &[Measurement]) -> Value {
         "gc_unit": writes.way.unit,
         "gc_victim": writes.way.victim,
         "superblocks": writes.way.superblocks,
+        "pslc_fold": writes.way.fold,
         "parameters": told(&writes.space, &writes.point, &range),
+        "known": known(&writes.space),
         "trade_off": traded(&writes.space, &writes.doubt.pairs),
         "windows": windows,
         "evaluations": writes.evaluations,
@@ -411,6 +420,10 @@ fn told(space: &Space, point: &[f64], range: &dyn Fn(usize) -> Option<Range>) ->
         })
     })
     .collect()
+}
+
+fn known(space: &Space) -> Value {
+    space.known.iter().map(|of| (of.key.to_string(), json!(of.to_string()))).collect()
 }
 
 fn traded(space: &Space, pairs: &[(usize, usize, f64)]) -> Vec<Value> {

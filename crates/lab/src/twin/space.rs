@@ -4,6 +4,7 @@
 //! The search sees each parameter as a number from 0 to 1 between its bounds, on a logarithmic
 //! scale where its bounds differ by a factor, so that a step means as much for a link as for tR.
 
+use super::known::Known;
 use manx_core::config::Override;
 
 /// The unit of a parameter, and so how it is written.
@@ -47,10 +48,14 @@ pub enum Place {
     Read(usize),
     /// tPROG of every page type.
     Program,
+    /// `ftl.pslc.dynamic_blocks`, as a share of all blocks.
+    Cache,
     /// `workload.host_delay` of an engine.
     Delay(String),
     /// `workload.host_busy` of an engine.
     Busy(String),
+    /// `workload.host_page` of an engine.
+    Page(String),
 }
 
 /// A parameter.
@@ -104,8 +109,10 @@ impl Parameter {
             Place::Read(0) => "device.timing.read.0".to_string(),
             Place::Read(kind) => format!("device.timing.read.{kind} over read.{}", kind - 1),
             Place::Program => "device.timing.program".to_string(),
+            Place::Cache => "ftl.pslc.dynamic_blocks over all blocks".to_string(),
             Place::Delay(engine) => format!("workload.host_delay of {engine}"),
             Place::Busy(engine) => format!("workload.host_busy of {engine}"),
+            Place::Page(engine) => format!("workload.host_page of {engine}"),
         }
     }
 }
@@ -115,9 +122,16 @@ impl Parameter {
 pub struct Space {
     /// In a fixed order.
     pub parameters: Vec<Parameter>,
+    /// Numbers that are known: none of them, or between these bounds.
+    pub known: Vec<Known>,
 }
 
 impl Space {
+    /// The number of the parameter at this place.
+    pub(super) fn at(&self, place: &Place) -> Option<usize> {
+        self.parameters.iter().position(|parameter| parameter.place == *place)
+    }
+
     /// Where the search starts.
     pub fn start(&self) -> Vec<f64> {
         self.parameters.iter().map(|parameter| parameter.x(parameter.start)).collect()
@@ -158,7 +172,10 @@ impl Space {
                 Place::Program => all.push(set("device.timing.program", listed(&[written]))),
                 Place::Delay(of) if of == engine => all.push(set("workload.host_delay", written)),
                 Place::Busy(of) if of == engine => all.push(set("workload.host_busy", written)),
-                Place::Read(_) | Place::Delay(_) | Place::Busy(_) => {}
+                Place::Page(of) if of == engine => all.push(set("workload.host_page", written)),
+                // Of as many blocks as there are: `writes` sets it.
+                Place::Cache => {}
+                Place::Read(_) | Place::Delay(_) | Place::Busy(_) | Place::Page(_) => {}
             }
         }
         let reads: Vec<String> =
@@ -166,6 +183,7 @@ impl Space {
         if !reads.is_empty() {
             all.push(set("device.timing.read", listed(&reads)));
         }
+        all.extend(self.exact().flat_map(Known::overrides));
         all
     }
 }

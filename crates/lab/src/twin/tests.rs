@@ -35,6 +35,7 @@ fn made(number: u64) -> Made {
         ("drive.link", between(&mut rng, 2000.0, 7000.0)),
         ("busy", between(&mut rng, 0.8, 3.0)),
         ("drive.firmware.look_up", between(&mut rng, 0.1, 1.5)),
+        ("page", between(&mut rng, 0.05, 1.0)),
     ];
     Made { structure, values }
 }
@@ -65,8 +66,9 @@ impl Made {
             key("drive.link"),
             key("drive.firmware.look_up"),
             fixed(Place::Busy("made".to_string()), Unit::Micros, self.get("busy")),
+            fixed(Place::Page("made".to_string()), Unit::Micros, self.get("page")),
         ];
-        Space { parameters }
+        Space { parameters, known: Vec::new() }
     }
 
     /// The measurements that fio would have made of it.
@@ -130,6 +132,7 @@ fn settings<'a>(measurements: &'a [Measurement], stop: &'a AtomicBool) -> Settin
         requests: 1_000,
         evaluations: 2,
         hold_out: &HoldOut::Nothing,
+        known: &[],
         threads: 2,
         stop,
         tell: &|_| {},
@@ -173,6 +176,7 @@ fn recover(number: u64, came: &mut BTreeMap<&'static str, Came>) -> bool {
             Place::Read(0) => "read",
             Place::Key(key) => *key,
             Place::Busy(_) => "busy",
+            Place::Page(_) => "page",
             _ => continue,
         };
         let (truth, range) = (made.get(name), reads.range(at).unwrap());

@@ -1,22 +1,27 @@
 //! The fit of a long write: spare space and victims from the WAF of its windows; the time of a
 //! program and of a copy's read, the link, and what the host is throttled to, from its rate.
 //!
+//! A rate that falls before every block was written is the cliff of a pseudo-SLC cache: then its
+//! share of the blocks, the time of a program in it and when it is folded are looked for too.
+//!
 //! WAF is scale free: it depends on shares, not on terabytes. So a small drive is simulated, of
 //! some hundreds of superblocks; rates are those of all its dies together, of which a real drive
 //! may have more and slower ones. One mapping unit stands for a request: a superblock of the drive
 //! holds ten thousand requests and more, and of a few hundred the luckiest would be an easy victim.
 
+use super::cliff::Cliff;
+use super::device::chosen;
 use super::doubt::{Doubt, traded};
 use super::journal::Journal;
 use super::newton::{Ended, Errors, polish};
 use super::search::{Effort, descend};
+use super::small::{BITS, COPY, FINENESS, FOLDS, PROGRAM, SPARE, WAYS, Way, row_bytes, scenario};
 use super::space::{Parameter, Place, Space, Unit};
 use super::windows::{Done, WindowFit, play};
 use super::{Moment, Settings, Stage, TwinError};
-use crate::load::Request;
 use crate::measure::{DriveState, Measured, Window};
 use crate::threads::on_threads;
-use manx_core::config::{Override, Scenario, Source};
+use manx_core::flash::Device;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -35,32 +40,6 @@ const FAR: f64 = 3.0;
 /// The rate counts so much beside the WAF.
 const RATE: f64 = 0.5;
 
-/// A way of collecting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
-    /// `gc.unit`.
-    pub unit: &'static str,
-    /// `gc.victim`.
-    pub victim: &'static str,
-    /// Superblocks of the drive: how fine the space is that is reclaimed.
-    pub superblocks: u32,
-}
-
-/// Those that are looked at first.
-pub const WAYS: [Way; 4] = {
-    const fn of(unit: &'static str, victim: &'static str) -> Way {
-        Way { unit, victim, superblocks: 512 }
-    }
-    [
-        of("superblock", "greedy"),
-        of("superblock", "cost-benefit"),
-        of("superblock", "fifo"),
-        of("block", "greedy"),
-    ]
-};
-/// Then the best of them with so many superblocks.
-const FINENESS: [u32; 2] = [256, 1024];
-
 /// The fit of a long write.
 #[derive(Clone, Debug)]
 pub struct Writes {
@@ -78,8 +57,32 @@ pub struct Writes {
     pub point: Vec<f64>,
     /// The ranges of the parameters, and the pairs that trade off.
     pub doubt: Doubt,
+    /// Bits of a cell, for a cache of blocks with one.
+    pub bits: u32,
     /// Simulated points.
     pub evaluations: usize,
+}
+
+impl Writes {
+    /// The time of a copy's read, in microseconds.
+    pub(super) fn copy_read(&self) -> f64 {
+        self.space.values(&self.point)[COPY]
+    }
+
+    /// The lines of a scenario that make its cache, of `[ftl]` and of `[ftl.pslc]`.
+    pub(super) fn cache(&self) -> Option<(String, String)> {
+        let fold = self.way.fold?;
+        let number = self.space.at(&Place::Cache)?;
+        let range = self.doubt.ranges.get(number).copied();
+        let (share, source) = chosen(&self.space, &self.point, range, number);
+        let blocks = self.way.blocks_of(share);
+        let pslc = format!(
+            "\n[ftl.pslc]\n# {source}; of all blocks.\ndynamic_blocks = {blocks}\n# The best of {} \
+             compared.\nfold = {fold:?}\n",
+            FOLDS.len()
+        );
+        Some(("placement = \"pslc\"\n".to_string(), pslc))
+    }
 }
 
 struct Fit<'a> {
@@ -87,11 +90,17 @@ struct Fit<'a> {
     journal: &'a Journal,
     space: Space,
     fitted: Vec<Window>,
+    cliff: Option<Cliff>,
+    bits: u32,
     evaluations: AtomicUsize,
 }
 
 /// Fits the long write; `None` where there is none.
-pub(super) fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Option<Writes>, TwinError> {
+pub(super) fn fit(
+    settings: &Settings<'_>,
+    device: &Device,
+    journal: &Journal,
+) -> Result<Option<Writes>, TwinError> {
     let found =
         settings.measurements.iter().enumerate().find_map(
             |(number, measurement)| match &measurement.what {
@@ -110,7 +119,8 @@ pub(super) fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Option<W
     }
     let until = settings.after();
     let fitted: Vec<Window> = windows.iter().copied().filter(|of| of.to <= until).collect();
-    if fitted.len() < 3 || !fitted.iter().any(|window| window.collects(&fitted)) {
+    let cliff = Cliff::of(windows).filter(|cliff| cliff.behind < fitted.len());
+    if fitted.len() < 3 || collecting(&fitted, cliff).is_empty() {
         let (name, fitted) = (&measurement.name, fitted.len());
         let message = format!(
             "{name}: {fitted} windows are left to be fitted, and nothing was collected in them: \
@@ -119,9 +129,18 @@ pub(super) fn fit(settings: &Settings<'_>, journal: &Journal) -> Result<Option<W
         );
         return Err(TwinError::Asked(message));
     }
-    let space = space_of(&fitted);
-    let fit = Fit { settings, journal, space, fitted, evaluations: AtomicUsize::new(0) };
+    let bits = device.slc.as_ref().map_or(BITS, |slc| slc.bits);
+    let space = space_of(&fitted, cliff, bits).knowing(settings.known);
+    let evaluations = AtomicUsize::new(0);
+    let fit = Fit { settings, journal, space, fitted, cliff, bits, evaluations };
     fit.run(number, windows).map(Some)
+}
+
+/// The windows behind the cliff in which the drive collected.
+fn collecting(windows: &[Window], cliff: Option<Cliff>) -> Vec<Window> {
+    let (behind, since) = cliff.map_or((0, 1.0), |cliff| (cliff.behind, cliff.at));
+    let behind = &windows[behind..];
+    behind.iter().copied().filter(|window| window.collects(behind, since)).collect()
 }
 
 /// The figures that tell spare space and victims.
@@ -132,139 +151,82 @@ fn told(windows: &[Window]) -> &'static str {
     }
 }
 
-/// Spare space, the times of a program and of a copy's read, the link, and the throttle.
-fn space_of(windows: &[Window]) -> Space {
+/// Spare space, the times of a program and of a copy's read, the link, the throttle, and those of
+/// a cache.
+fn space_of(windows: &[Window], cliff: Option<Cliff>, bits: u32) -> Space {
     let rates = windows.iter().map(|window| window.bytes_per_s / 1e6);
     let most = rates.fold(1.0, f64::max);
     // The drive's dies program so much together.
     let programmed = |of: &Window| of.bytes_per_s * of.waf.unwrap_or(1.0);
-    let together = windows.iter().map(programmed).fold(1.0, f64::max);
-    let program = DIES * PAGE as f64 / together * 1e6;
-    // From when on there was no room: what was written until then beyond the capacity.
-    let collecting = || windows.iter().filter(|window| window.collects(windows));
-    let full = collecting().next().map_or(1.1, |window| window.from);
+    let behind = &windows[cliff.map_or(0, |cliff| cliff.behind)..];
+    let together = behind.iter().map(programmed).fold(1.0, f64::max);
+    let program = row_bytes() / together * 1e6;
+    // From when on there was no room: what was written until then beyond the capacity. A cache
+    // takes `bits` times the room.
+    let collecting = collecting(windows, cliff);
+    let taken = cliff.map_or(0.0, |cliff| f64::from(bits - 1) * cliff.at);
+    let full = collecting.first().map_or(1.1, |window| window.from) + taken;
     let spare = (1.0 - 1.0 / full.max(1.02)).clamp(0.02, 0.5);
-    let new = |place, unit, low, high, start, base, from: &str| Parameter {
+    let new = |place, unit, [low, high, start]: [f64; 3], from: &str| Parameter {
         place,
         unit,
         low,
         high,
         start,
-        base,
+        base: None,
         from: format!("from {from}"),
     };
     // The most that the host got while the drive collected.
-    let held = collecting().map(|of| of.bytes_per_s / 1e6).fold(1.0, f64::max);
-    let key = Place::Key;
-    let parameters = vec![
-        new(key("device.op"), Unit::Share, 0.02, 0.5, spare, None, told(windows)),
-        new(
-            Place::Program,
-            Unit::Micros,
-            program * 0.1,
-            program * 1.2,
-            program * 0.55,
-            None,
-            "the rate of its windows",
-        ),
-        new(
-            Place::Read(0),
-            Unit::Micros,
-            program * 0.01,
-            program,
-            program * 0.17,
-            None,
-            "the rate by WAF: what a copy takes beside its program",
-        ),
-        new(
-            key("drive.link"),
-            Unit::MegaBytes,
-            most * 0.95,
-            most * 1.2,
-            most * 1.001,
-            None,
-            "the rate where nothing is collected",
-        ),
-        new(
-            key("drive.firmware.throttle"),
-            Unit::MegaBytes,
-            held * 0.7,
-            most.max(held) * 1.3,
-            held,
-            None,
-            "the most that the host got while the drive collected",
-        ),
+    let held = collecting.iter().map(|of| of.bytes_per_s / 1e6).fold(1.0, f64::max);
+    let (key, micros, rate) = (Place::Key, Unit::Micros, Unit::MegaBytes);
+    let times = |of: f64, [low, high, start]: [f64; 3]| [of * low, of * high, of * start];
+    let copies = "the rate by WAF: what a copy takes beside its program";
+    let calm = "the rate where nothing is collected";
+    let throttle = [held * 0.7, most.max(held) * 1.3, held];
+    let throttled = "the most that the host got while the drive collected";
+    let mut parameters = vec![
+        new(key("device.op"), Unit::Share, [0.02, 0.5, spare], told(windows)),
+        new(Place::Program, micros, times(program, [0.1, 1.2, 0.55]), "the rate of its windows"),
+        new(Place::Read(0), micros, times(program, [0.01, 1.0, 0.17]), copies),
+        new(key("drive.link"), rate, times(most, [0.95, 1.2, 1.001]), calm),
+        new(key("drive.firmware.throttle"), rate, throttle, throttled),
     ];
-    Space { parameters }
+    if let Some(cliff) = cliff {
+        // Behind the cliff the drive programs as fast as it goes, and does not collect yet.
+        parameters[PROGRAM].start = program * 0.95;
+        let fast = row_bytes() / cliff.fast * 1e6;
+        let (slc, cached) = (key("device.slc.program"), "the rate before the cliff");
+        parameters.push(new(slc, micros, times(fast, [0.2, 1.1, 0.95]), cached));
+        let share = cliff.share_of_blocks(bits, spare);
+        let bounds = [share * 0.5, (share * 1.5).min(0.98), share];
+        parameters.push(new(Place::Cache, Unit::Share, bounds, "the place of the cliff"));
+    }
+    Space { parameters, known: Vec::new() }
 }
 
-/// Dies of the drive that is simulated, and the bytes that each programs at a time.
-const DIES: f64 = 64.0;
-const PAGE: u64 = 32 << 10;
-
-const SCENARIO: &str = r#"name = "twin"
-[device]
-name = "tlc-enterprise"
-[ftl]
-allocation = "dynamic"
-stripe = "program-unit"
-[gc]
-mode = "preemptive"
-soft = "3 blocks"
-hard = "2 blocks"
-[drive]
-buffer = "24MiB"
-[precondition]
-state = "empty"
-[workload]
-pattern = "shuffle"
-read_percent = 0
-queue_depth = 512
-block_sizes = [["32KiB", 1]]
-time = "1000000s"
-"#;
-
-/// 512 requests are 16 MiB under way.
-const DRIVE: [(&str, &str); 12] = [
-    ("device.geometry.channels", "8"),
-    ("device.geometry.ways", "8"),
-    ("device.geometry.dies", "1"),
-    ("device.geometry.planes", "1"),
-    ("device.geometry.pages", "24"),
-    ("device.geometry.page", "32KiB"),
-    ("device.geometry.map_unit", "32KiB"),
-    ("device.feature.program_planes", "1"),
-    ("device.feature.program_pages", "1"),
-    ("device.feature.cache_program", "false"),
-    ("device.feature.cache_read", "false"),
-    ("device.timing.erase_step", "100us"),
-];
-
 impl Fit<'_> {
-    fn scenario(&self, way: Way, point: &[f64]) -> Result<Scenario, TwinError> {
-        let set = |key: &str, value: String| Override::new(key, value, "manx fit");
-        let mut all: Vec<Override> =
-            DRIVE.into_iter().map(|(key, value)| set(key, value.to_string())).collect();
-        all.push(set("seed", self.settings.seed.to_string()));
-        all.push(set("gc.unit", way.unit.to_string()));
-        all.push(set("gc.victim", way.victim.to_string()));
-        all.push(set("device.geometry.blocks", way.superblocks.to_string()));
-        all.extend(self.space.overrides(point, ""));
-        let source = Source { file: "manx fit".to_string(), text: SCENARIO.to_string() };
-        Ok(Request::of(source, all)?.plain()?)
-    }
-
     fn run(mut self, number: usize, windows: &[Window]) -> Result<Writes, TwinError> {
         let start = self.space.parameters[SPARE].start;
         let row: Vec<f64> = (-ROW..=ROW).map(|k| start * (COARSE * f64::from(k)).exp()).collect();
-        let mut ways = self.ways(&WAYS, &row)?;
+        let mut ways = match self.cliff {
+            None => self.ways(&WAYS, &row)?,
+            Some(_) => {
+                let of = |fold| Way { fold: Some(fold), ..WAYS[0] };
+                let mut ways = self.ways(&FOLDS.map(of), &row)?;
+                let of = |way: &Way| Way { fold: ways[0].way.fold, ..*way };
+                let others: Vec<Way> = WAYS[1..].iter().map(of).collect();
+                ways.extend(self.ways(&others, &[ways[0].spare])?);
+                ways.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+                ways
+            }
+        };
         let finer = FINENESS.map(|superblocks| Way { superblocks, ..ways[0].way });
         ways.extend(self.ways(&finer, &[ways[0].spare])?);
         ways.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         let Ranked { way, spare, cost } = ways[0];
         if cost >= FAR && !self.settings.stop.load(Ordering::Relaxed) {
-            let message = "no drive that could be built writes at these rates: is the capacity \
-                           right, and the drive without a cache that fills up?";
+            let message =
+                "no drive that could be built writes at these rates: is the capacity right?";
             return Err(TwinError::Asked(message.to_string()));
         }
         let (low, high) = (spare * (1.0 - ABOUT), spare * (1.0 + ABOUT));
@@ -291,8 +253,9 @@ impl Fit<'_> {
             })
             .collect();
         let ways = ways.into_iter().map(|of| (of.way, of.cost)).collect();
-        let (space, evaluations) = (self.space, self.evaluations.into_inner());
-        Ok(Writes { measurement: number, windows, way, ways, space, point, doubt, evaluations })
+        let (bits, space, evaluations) = (self.bits, self.space, self.evaluations.into_inner());
+        let measurement = number;
+        Ok(Writes { measurement, windows, way, ways, space, point, doubt, bits, evaluations })
     }
 
     /// These ways, each with its best spare space, the one first whose WAF is nearest.
@@ -358,8 +321,9 @@ impl Fit<'_> {
     /// times that decide that are not known yet.
     fn off_course(&self, errors: &[f64]) -> f64 {
         let rates = self.fitted.iter().zip(errors.iter().skip(1).step_by(2));
+        let collecting = collecting(&self.fitted, self.cliff);
         let mut off: Vec<f64> = rates
-            .filter(|(window, _)| window.collects(&self.fitted))
+            .filter(|(window, _)| collecting.contains(window))
             .map(|(_, rate)| *rate)
             .collect();
         off.sort_by(f64::total_cmp);
@@ -429,7 +393,7 @@ impl Fit<'_> {
 
     /// The drive's work in these windows; a drive that cannot be built does nothing.
     fn play(&self, way: Way, point: &[f64], windows: &[Window]) -> Result<Vec<Done>, TwinError> {
-        let scenario = match self.scenario(way, point) {
+        let scenario = match scenario(way, &self.space, point, self.bits, self.settings.seed) {
             Ok(scenario) => scenario,
             // Without room for its collections a drive is refused: far from any that was measured.
             Err(TwinError::Config(_)) => return Ok(vec![NOTHING; windows.len()]),
@@ -470,18 +434,5 @@ struct Ranked {
     cost: f64,
 }
 
-/// Spare space among the parameters.
-const SPARE: usize = 0;
-
 /// Far from anything.
 const NOTHING: Done = Done { waf: 100.0, bytes_per_s: 1.0 };
-
-/// The keys of the device that is simulated, without `device.`.
-pub(super) fn small() -> impl Iterator<Item = (&'static str, &'static str)> {
-    DRIVE.into_iter().filter_map(|(key, value)| Some((key.strip_prefix("device.")?, value)))
-}
-
-/// Bytes that all its dies program at a time.
-pub(super) fn row_bytes() -> f64 {
-    DIES * PAGE as f64
-}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path as _Path
 
 from . import _manx, _options
@@ -77,6 +77,7 @@ def fit(
     capacity: str | int | None = None,
     state: str | None = None,
     hold_out: str = "each",
+    known: Mapping[str, str] | None = None,
     seed: int = 1,
     requests: int = 12_000,
     evaluations: int = 600,
@@ -90,7 +91,8 @@ def fit(
     write; ``FILE@STATE`` for one of another state than `state` (``"fresh"``, ``"filled"``,
     ``"overwritten:N"``). `name` is that of the new device, `base` the one that it starts from.
     `capacity`: bytes that the host sees, a number or ``"1TB"``. `hold_out`: what is left out and
-    predicted: ``"each"``, ``"after:2.5"``, ``"name:RUN,RUN"``, ``"none"``. `requests` (1,000 to
+    predicted: ``"each"``, ``"after:2.5"``, ``"name:RUN,RUN"``, ``"none"``. `known`: numbers that are
+    not looked for, or only between two, ``{"drive.link": "7GB/s"}``. `requests` (1,000 to
     10,000,000) count in each simulation, `evaluations` (2 to 1,000,000) are the points of the last
     stage; `jobs` simulations go side by side, one for each core where None. `journal`: a file that
     remembers what was simulated, so that the same call goes on where it was stopped. `seed` is that
@@ -117,7 +119,13 @@ def fit(
     for key, text in [("name", name), ("hold_out", hold_out), ("state", state or "")]:
         if not isinstance(text, str):
             raise InputError(f"{key}: text is needed, not {type(text).__name__}", key=key)
+    try:
+        said = [f"{key}={value}" for key, value in dict(known or {}).items()]
+    except (TypeError, ValueError):
+        raise InputError(f"known: keys with their values are needed, not {type(known).__name__}",
+                         key="known") from None
     asked = _Asked()
+    asked.known = said
     asked.name, asked.base = name, _options.path(base, "base")
     asked.state, asked.hold_out = state, hold_out
     asked.capacity = None if capacity is None else str(capacity)
@@ -143,6 +151,7 @@ class _Asked:
     base: str
     state: str | None
     hold_out: str
+    known: list[str]
     capacity: str | None
     seed: int
     requests: int

@@ -1086,6 +1086,7 @@ class WorkloadKeys(TypedDict, total=False):
     start: Time
     host_delay: Time
     host_busy: Time
+    host_page: Time
     rate: float
     peak_to_mean: float
     burst: Time
@@ -1101,7 +1102,7 @@ class WorkloadKeys(TypedDict, total=False):
 
 class Workload(Section):
     """A workload: fio-like jobs that run side by side."""
-    def __init__(self, *, jobs: Sequence[Job | JobKeys] = ..., act: Act | ActKeys | None = ..., trace: Trace | TraceKeys | None = ..., read_percent: float = ..., block_sizes: Sequence[Sequence[Size | float]] = ..., write_block_sizes: Sequence[Sequence[Size | float]] = ..., align: Size = ..., pattern: Literal["random", "sequential", "shuffle", "zipf", "tiers"] = ..., zipf_theta: float = ..., tiers: Sequence[Sequence[float]] = ..., write_tiers: Sequence[Sequence[float]] = ..., cyclic_tiers: int = ..., tier_block: Size = ..., run: Size = ..., offset: Size = ..., size: Size = ..., files: int = ..., sequence: int = ..., arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"] = ..., queue_depth: int = ..., think: Time = ..., start: Time = ..., host_delay: Time = ..., host_busy: Time = ..., rate: float = ..., peak_to_mean: float = ..., burst: Time = ..., phases: Phases | PhasesKeys | None = ..., rewrites: Rewrites | RewritesKeys | None = ..., requests: int = ..., time: Time = ..., fua_percent: float = ..., flush_every: int = ..., trim_percent: float = ..., stream: int = ..., stream_by: Literal["job", "tier"] = ...) -> None: ...
+    def __init__(self, *, jobs: Sequence[Job | JobKeys] = ..., act: Act | ActKeys | None = ..., trace: Trace | TraceKeys | None = ..., read_percent: float = ..., block_sizes: Sequence[Sequence[Size | float]] = ..., write_block_sizes: Sequence[Sequence[Size | float]] = ..., align: Size = ..., pattern: Literal["random", "sequential", "shuffle", "zipf", "tiers"] = ..., zipf_theta: float = ..., tiers: Sequence[Sequence[float]] = ..., write_tiers: Sequence[Sequence[float]] = ..., cyclic_tiers: int = ..., tier_block: Size = ..., run: Size = ..., offset: Size = ..., size: Size = ..., files: int = ..., sequence: int = ..., arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"] = ..., queue_depth: int = ..., think: Time = ..., start: Time = ..., host_delay: Time = ..., host_busy: Time = ..., host_page: Time = ..., rate: float = ..., peak_to_mean: float = ..., burst: Time = ..., phases: Phases | PhasesKeys | None = ..., rewrites: Rewrites | RewritesKeys | None = ..., requests: int = ..., time: Time = ..., fua_percent: float = ..., flush_every: int = ..., trim_percent: float = ..., stream: int = ..., stream_by: Literal["job", "tier"] = ...) -> None: ...
     jobs: Sequence[Job]
     """
     The jobs. In a scenario file the keys of `[workload]` are the defaults of each
@@ -1186,6 +1187,11 @@ class Workload(Section):
     `closed`: the job's one thread works so long for each request, one after the other: no
     more requests a second than that allows. Latencies contain both.
     """
+    host_page: Time
+    """
+    `closed`: the thread works so much longer for each 4 KiB of a request behind the first:
+    pages that it maps or copies.
+    """
     rate: float
     """
     `poisson`, `fixed`, `bursty` (the mean), `paced` (of all threads together): requests per
@@ -1249,6 +1255,7 @@ class JobKeys(TypedDict, total=False):
     start: Time
     host_delay: Time
     host_busy: Time
+    host_page: Time
     rate: float
     peak_to_mean: float
     burst: Time
@@ -1264,7 +1271,7 @@ class JobKeys(TypedDict, total=False):
 
 class Job(Section):
     """One job: what it asks for and when."""
-    def __init__(self, *, trace: Trace | TraceKeys | None = ..., read_percent: float = ..., block_sizes: Sequence[Sequence[Size | float]] = ..., write_block_sizes: Sequence[Sequence[Size | float]] = ..., align: Size = ..., pattern: Literal["random", "sequential", "shuffle", "zipf", "tiers"] = ..., zipf_theta: float = ..., tiers: Sequence[Sequence[float]] = ..., write_tiers: Sequence[Sequence[float]] = ..., cyclic_tiers: int = ..., tier_block: Size = ..., run: Size = ..., offset: Size = ..., size: Size = ..., files: int = ..., sequence: int = ..., arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"] = ..., queue_depth: int = ..., think: Time = ..., start: Time = ..., host_delay: Time = ..., host_busy: Time = ..., rate: float = ..., peak_to_mean: float = ..., burst: Time = ..., phases: Phases | PhasesKeys | None = ..., rewrites: Rewrites | RewritesKeys | None = ..., requests: int = ..., time: Time = ..., fua_percent: float = ..., flush_every: int = ..., trim_percent: float = ..., stream: int = ..., stream_by: Literal["job", "tier"] = ...) -> None: ...
+    def __init__(self, *, trace: Trace | TraceKeys | None = ..., read_percent: float = ..., block_sizes: Sequence[Sequence[Size | float]] = ..., write_block_sizes: Sequence[Sequence[Size | float]] = ..., align: Size = ..., pattern: Literal["random", "sequential", "shuffle", "zipf", "tiers"] = ..., zipf_theta: float = ..., tiers: Sequence[Sequence[float]] = ..., write_tiers: Sequence[Sequence[float]] = ..., cyclic_tiers: int = ..., tier_block: Size = ..., run: Size = ..., offset: Size = ..., size: Size = ..., files: int = ..., sequence: int = ..., arrival: Literal["closed", "poisson", "fixed", "paced", "paced-smooth", "bursty", "trace", "phases"] = ..., queue_depth: int = ..., think: Time = ..., start: Time = ..., host_delay: Time = ..., host_busy: Time = ..., host_page: Time = ..., rate: float = ..., peak_to_mean: float = ..., burst: Time = ..., phases: Phases | PhasesKeys | None = ..., rewrites: Rewrites | RewritesKeys | None = ..., requests: int = ..., time: Time = ..., fua_percent: float = ..., flush_every: int = ..., trim_percent: float = ..., stream: int = ..., stream_by: Literal["job", "tier"] = ...) -> None: ...
     @property
     def trace(self) -> Trace:
         """Replay this trace instead of generating requests."""
@@ -1338,6 +1345,11 @@ class Job(Section):
     """
     `closed`: the job's one thread works so long for each request, one after the other: no
     more requests a second than that allows. Latencies contain both.
+    """
+    host_page: Time
+    """
+    `closed`: the thread works so much longer for each 4 KiB of a request behind the first:
+    pages that it maps or copies.
     """
     rate: float
     """

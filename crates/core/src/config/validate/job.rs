@@ -79,10 +79,12 @@ fn one(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
     let message = "1 with rewrites: they come back to one range";
     require(job.files == 1 || job.rewrites.is_none(), &key("files"), job.files, message)?;
     require_time(job.time, &key("time"))?;
-    for (name, time) in [("think", job.think), ("start", job.start)]
-        .into_iter()
-        .chain([("host_delay", job.host_delay), ("host_busy", job.host_busy)])
-    {
+    let host = [
+        ("host_delay", job.host_delay),
+        ("host_busy", job.host_busy),
+        ("host_page", job.host_page),
+    ];
+    for (name, time) in [("think", job.think), ("start", job.start)].into_iter().chain(host) {
         require_time(time, &key(name))?;
     }
     arrival(job, key)?;

@@ -2,7 +2,7 @@
 
 use super::{Setup, small};
 use crate::host::{Driver, JobSpec};
-use crate::units::Duration;
+use crate::units::{Bytes, Duration};
 
 fn reads(queue_depth: u32, host_delay: Duration, host_busy: Duration) -> Driver {
     let mut setup: Setup = small();
@@ -32,6 +32,28 @@ fn a_busy_thread_bounds_the_rate_and_depth_only_adds_to_the_latency() {
     assert!((rate * 200.0 - 1.0).abs() < 0.03, "{rate} requests a us");
     // Little's law: 64 requests at one each 200 us.
     assert!((mean_us(&driver) / (64.0 * 200.0) - 1.0).abs() < 0.05, "{}", mean_us(&driver));
+}
+
+/// 16 KiB are four pages of 4 KiB: the thread works three times more than for the first.
+#[test]
+fn a_thread_works_longer_for_each_page_behind_the_first() {
+    let mean = |kib: u64, host_page: Duration, queue_depth: u32| {
+        let mut setup: Setup = small();
+        let job = setup.jobs[0].clone();
+        let block_sizes = vec![(Bytes::kib(kib), 1.0)];
+        let (read_percent, requests) = (100.0, 4_000);
+        setup.jobs[0] =
+            JobSpec { read_percent, queue_depth, host_page, block_sizes, requests, ..job };
+        mean_us(&setup.play())
+    };
+    let page = Duration::from_us(7);
+    for (kib, pages) in [(4, 0.0), (8, 1.0), (16, 3.0)] {
+        let (bare, seen) = (mean(kib, Duration::ZERO, 1), mean(kib, page, 1));
+        assert!((seen - bare - 7.0 * pages).abs() < 1e-6, "{kib} KiB: {bare} and {seen}");
+    }
+    // Little's law: 64 requests at one each 600 us.
+    let bound = mean(16, Duration::from_us(200), 64);
+    assert!((bound / (64.0 * 600.0) - 1.0).abs() < 0.05, "{bound}");
 }
 
 /// Little's law: 16 requests are under way, at the drive or at the host, all the time.

@@ -1,0 +1,205 @@
+//! Numbers that the user knows, from a data sheet: they are not looked for, or only between two.
+
+use super::space::{Parameter, Place, Space, Unit};
+use super::{Settings, TwinError, left_out};
+use crate::measure::Measurement;
+use manx_core::config::Override;
+use manx_core::units::{Bandwidth, Duration};
+use std::fmt;
+use std::str::FromStr;
+
+/// Keys that can be known, each with the unit of its parameter.
+const KEYS: [(&str, Unit); 5] = [
+    ("drive.link", Unit::MegaBytes),
+    ("drive.controller", Unit::Micros),
+    ("drive.firmware.look_up", Unit::Micros),
+    ("drive.firmware.throttle", Unit::MegaBytes),
+    ("device.channel.rate", Unit::MegaBytes),
+];
+
+/// A number that is known, `KEY=VALUE`, or lies between two, `KEY=LOW..HIGH`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// The key of a scenario.
+    pub key: &'static str,
+    /// In the unit of its parameter.
+    pub low: f64,
+    /// As `low`, where it is known exactly.
+    pub high: f64,
+    unit: Unit,
+}
+
+impl Known {
+    /// Its source in the files of a twin.
+    pub(super) const SOURCE: &'static str = "known: --known said so, and nothing was fitted";
+
+    fn is_exact(&self) -> bool {
+        self.low >= self.high
+    }
+
+    /// The value as a scenario has it.
+    pub(super) fn written(&self) -> String {
+        self.unit.written(self.low)
+    }
+
+    /// Without a core no look-up takes time.
+    fn is_no_core(&self) -> bool {
+        self.key == LOOK_UP && self.low <= 0.0
+    }
+
+    /// What a scenario needs for it.
+    pub(super) fn overrides(&self) -> Vec<Override> {
+        let set = |key, value| Override::new(key, value, "--known");
+        let mut all = Vec::new();
+        if !self.is_no_core() {
+            if self.key == LOOK_UP {
+                all.push(set(CORES, "1".to_string()));
+            }
+            all.push(set(self.key, self.written()));
+        }
+        all
+    }
+
+    /// Its lines of a scenario's `[drive]`.
+    pub(super) fn lines(&self) -> String {
+        let Some(key) = self.key.strip_prefix("drive.") else { return String::new() };
+        let (source, value) = (Self::SOURCE, self.written());
+        if self.is_no_core() {
+            return format!("# {source}\n# {key}: no limit\n");
+        }
+        let cores = if self.key == LOOK_UP { "firmware.cores = 1\n" } else { "" };
+        format!("# {source}\n{cores}{key} = \"{value}\"\n")
+    }
+}
+
+const LOOK_UP: &str = "drive.firmware.look_up";
+const CORES: &str = "drive.firmware.cores";
+
+impl FromStr for Known {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let allowed = || {
+            let keys = KEYS.map(|(key, _)| key).join(", ");
+            format!("KEY=VALUE or KEY=LOW..HIGH is allowed, KEY one of {keys}")
+        };
+        let (key, value) = text.split_once('=').ok_or_else(allowed)?;
+        let found = KEYS.into_iter().find(|(known, _)| *known == key.trim());
+        let (key, unit) = found.ok_or_else(allowed)?;
+        let (low, high) = value.split_once("..").unwrap_or((value, value));
+        let (low, high) = (number(unit, low.trim())?, number(unit, high.trim())?);
+        if low > high {
+            return Err(format!("{key}: {value} begins above its end; LOW..HIGH is allowed"));
+        }
+        if low <= 0.0 && unit == Unit::MegaBytes {
+            return Err(format!("{key}: {value} is no rate to know; one above 0 is allowed"));
+        }
+        Ok(Self { key, low, high, unit })
+    }
+}
+
+/// A value in the unit of a parameter.
+fn number(unit: Unit, text: &str) -> Result<f64, String> {
+    match unit {
+        Unit::Micros => text.parse::<Duration>().map(|time| time.as_us_f64()),
+        _ => text.parse::<Bandwidth>().map(|rate| rate.get() as f64 / 1e6),
+    }
+    .map_err(|error| error.to_string())
+}
+
+impl fmt::Display for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |value| self.unit.shown(value);
+        match self.is_exact() {
+            true => f.write_str(&shown(self.low)),
+            false => write!(f, "{} .. {}", shown(self.low), shown(self.high)),
+        }
+    }
+}
+
+impl Space {
+    /// Without the parameters that are known, the others between the bounds that are.
+    pub(super) fn knowing(mut self, all: &[Known]) -> Self {
+        for known in all {
+            let Some(at) = self.at(&Place::Key(known.key)) else { continue };
+            if known.is_exact() {
+                self.parameters.remove(at);
+            } else {
+                let Parameter { low, high, start, from, .. } = &mut self.parameters[at];
+                (*low, *high) = (known.low, known.high);
+                *start = start.clamp(known.low, known.high);
+                from.push_str(", between what --known allows");
+            }
+            self.known.push(known.clone());
+        }
+        self
+    }
+
+    /// Those that are known exactly.
+    pub(super) fn exact(&self) -> impl Iterator<Item = &Known> {
+        self.known.iter().filter(|known| known.is_exact())
+    }
+}
+
+impl Settings<'_> {
+    /// A number is known once, and some measurement has a use for it.
+    pub(super) fn check_known(&self) -> Result<(), TwinError> {
+        let error = |key, why| Err(TwinError::Asked(format!("--known {key}: {why}")));
+        let reads = |of: &Measurement| of.latencies().is_some() && left_out(of).is_none();
+        let has_reads = self.measurements.iter().any(reads);
+        let has_writes = self.measurements.iter().any(|of| of.latencies().is_none());
+        for (at, Known { key, .. }) in self.known.iter().enumerate() {
+            let is_used = match *key {
+                "drive.link" => has_reads || has_writes,
+                "drive.firmware.throttle" => has_writes,
+                _ => has_reads,
+            };
+            if self.known[..at].iter().any(|of| of.key == *key) {
+                return error(key, "it is said twice; once is allowed");
+            }
+            if !is_used {
+                return error(
+                    key,
+                    "these measurements have no use for it; reads have all but \
+                     drive.firmware.throttle, a long write has that one and drive.link",
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_known_or_lies_between_two() {
+        let link: Known = "drive.link=7GB/s".parse().unwrap();
+        assert_eq!((link.low, link.high, link.written().as_str()), (7000.0, 7000.0, "7000MB/s"));
+        let some: Known = "drive.firmware.look_up = 0us..1us".parse().unwrap();
+        assert_eq!((some.low, some.high, some.is_exact()), (0.0, 1.0, false));
+        assert_eq!(some.to_string(), "0.00 us .. 1.00 us");
+        for wrong in ["drive.link", "gc.soft=1", "drive.link=3us", "drive.link=7GB/s..1GB/s"] {
+            assert!(wrong.parse::<Known>().is_err(), "{wrong}");
+        }
+        assert!("drive.link=0MB/s".parse::<Known>().is_err());
+    }
+
+    #[test]
+    fn what_is_known_is_no_parameter_and_what_is_bounded_stays_one() {
+        let new = |key| {
+            let (place, unit) = (Place::Key(key), Unit::MegaBytes);
+            let (low, high, start, base, from) = (1.0, 9e3, 5.0, None, String::new());
+            Parameter { place, unit, low, high, start, base, from }
+        };
+        let parameters = vec![new("drive.link"), new("device.channel.rate")];
+        let known = ["drive.link=7GB/s", "device.channel.rate=400MB/s..800MB/s"];
+        let known: Vec<Known> = known.map(|of| of.parse().unwrap()).into();
+        let space = Space { parameters, known: Vec::new() }.knowing(&known);
+        let [Parameter { low, high, start, .. }] = &space.parameters[..] else { panic!() };
+        assert_eq!((*low, *high, *start), (400.0, 800.0, 400.0));
+        let written = format!("{:?}", space.overrides(&[0.0], ""));
+        assert!(written.contains("drive.link") && written.contains("7000MB/s"), "{written}");
+    }
+}
