@@ -27,19 +27,19 @@ pub(super) fn space_of(runs: &[(usize, &Latencies)], device: &Device) -> Space {
         base,
         from,
     };
-    let table: Vec<f64> = device.timing.read.iter().map(|time| time.as_us_f64()).collect();
+    let types = device.timing.read.len();
     let mut parameters = Vec::new();
-    for (kind, base) in table.iter().enumerate() {
+    // The times of all page types go together: where one is undetermined, that of the search stands.
+    for kind in 0..types {
         let reads = from("unloaded reads, and depth");
         parameters.push(match kind {
             0 => {
                 let bounds = [median * 0.15, median];
-                new(Place::Read(0), Unit::Micros, bounds, t_read, Some(*base), reads)
+                new(Place::Read(0), Unit::Micros, bounds, t_read, None, reads)
             }
             _ => {
-                let before = base / table[kind - 1] - 1.0;
-                let start = if kind + 1 == table.len() { 0.3 } else { 0.05 };
-                new(Place::Read(kind), Unit::Share, [0.0, 1.0], start, Some(before), reads)
+                let start = if kind + 1 == types { 0.3 } else { 0.05 };
+                new(Place::Read(kind), Unit::Share, [0.0, 1.0], start, None, reads)
             }
         });
     }

@@ -119,7 +119,7 @@ pub(super) fn fit(
     }
     let until = settings.after();
     let fitted: Vec<Window> = windows.iter().copied().filter(|of| of.to <= until).collect();
-    let cliff = Cliff::of(windows).filter(|cliff| cliff.behind < fitted.len());
+    let cliff = Cliff::of(&fitted);
     if fitted.len() < 3 || collecting(&fitted, cliff).is_empty() {
         let (name, fitted) = (&measurement.name, fitted.len());
         let message = format!(
@@ -198,7 +198,7 @@ fn space_of(windows: &[Window], cliff: Option<Cliff>, bits: u32) -> Space {
         let (slc, cached) = (key("device.slc.program"), "the rate before the cliff");
         parameters.push(new(slc, micros, times(fast, [0.2, 1.1, 0.95]), cached));
         let share = cliff.share_of_blocks(bits, spare);
-        let bounds = [share * 0.5, (share * 1.5).min(0.98), share];
+        let bounds = [share * 0.4, (share * 2.0).min(0.98), share];
         parameters.push(new(Place::Cache, Unit::Share, bounds, "the place of the cliff"));
     }
     Space { parameters, known: Vec::new() }
@@ -232,6 +232,9 @@ impl Fit<'_> {
         let (low, high) = (spare * (1.0 - ABOUT), spare * (1.0 + ABOUT));
         let parameter = &mut self.space.parameters[SPARE];
         (parameter.start, parameter.low, parameter.high) = (spare, low, high);
+        if let Some((number, share)) = self.cache_of(spare) {
+            self.space.parameters[number].start = share;
+        }
         let start = self.polish(way, &self.space.start(), STEPS)?.point;
         let mut near = Vec::new();
         let (point, cost) = self.search(way, &start, &mut near)?;
@@ -287,6 +290,9 @@ impl Fit<'_> {
             let spare = spare.clamp(parameter.low, parameter.high);
             let mut point = self.space.start();
             point[SPARE] = parameter.x(spare);
+            if let Some((number, share)) = self.cache_of(spare) {
+                point[number] = self.space.parameters[number].x(share);
+            }
             let errors = self.errors(way, &point)?.of;
             let cost = match self.fitted.iter().all(|window| window.waf.is_some()) {
                 true => mean(errors.iter().step_by(2).map(|waf| waf.abs())),
@@ -315,6 +321,13 @@ impl Fit<'_> {
             }
         }
         Ok(best)
+    }
+
+    /// The parameter of the cache, and how large it is with so much spare space: the cliff lies where
+    /// it lies.
+    fn cache_of(&self, spare: f64) -> Option<(usize, f64)> {
+        let number = self.space.at(&Place::Cache)?;
+        Some((number, self.cliff?.share_of_blocks(self.bits, spare)))
     }
 
     /// How far the course of the rate is off while the drive collects, whatever its level: the
