@@ -11,42 +11,13 @@ pub(super) fn space_of(runs: &[(usize, &Latencies)], device: &Device) -> Space {
     let least = runs.iter().map(|(_, of)| slots(of)).min().unwrap_or(1);
     let calm: Vec<&Latencies> =
         runs.iter().map(|(_, of)| *of).filter(|of| slots(of) == least).collect();
-    let small = calm.iter().map(|of| of.block).filter(|block| *block >= 4096).min();
-    let small = small.unwrap_or_else(|| calm.iter().map(|of| of.block).min().unwrap_or(4096));
-    let unloaded = |of: &&&Latencies| of.block == small;
-    let median =
-        calm.iter().filter(unloaded).map(|of| of.percentiles_us[0]).fold(f64::INFINITY, f64::min);
-    let (t_read, fixed) = (median * 0.68, median * 0.26);
+    let median = unloaded(&calm);
     let from = |what: &str| format!("from {what}");
-    let new = |place, unit, bounds: [f64; 2], start, base, from: String| Parameter {
-        place,
-        unit,
-        low: bounds[0],
-        high: bounds[1],
-        start,
-        base,
-        from,
-    };
-    let types = device.timing.read.len();
-    let mut parameters = Vec::new();
-    // The times of all page types go together: where one is undetermined, that of the search stands.
-    for kind in 0..types {
-        let reads = from("unloaded reads, and depth");
-        parameters.push(match kind {
-            0 => {
-                let bounds = [median * 0.15, median];
-                new(Place::Read(0), Unit::Micros, bounds, t_read, None, reads)
-            }
-            _ => {
-                let start = if kind + 1 == types { 0.3 } else { 0.05 };
-                new(Place::Read(kind), Unit::Share, [0.0, 1.0], start, None, reads)
-            }
-        });
-    }
+    let mut parameters = page_types(device.timing.read.len(), median);
     let delays = from("unloaded reads");
     let bounds = [0.0, median * 0.7];
     let controller = Place::Key("drive.controller");
-    parameters.push(new(controller, Unit::Micros, bounds, fixed, None, delays));
+    parameters.push(new(controller, Unit::Micros, bounds, median * 0.26, None, delays));
     // It is published of no controller; at most as long as the units that were read a second allow.
     let look_up = Place::Key("drive.firmware.look_up");
     let units = |of: &Latencies| of.iops * of.block.div_ceil(UNIT) as f64;
@@ -87,16 +58,51 @@ pub(super) fn space_of(runs: &[(usize, &Latencies)], device: &Device) -> Space {
     Space { parameters, known: Vec::new() }
 }
 
+fn new(
+    place: Place,
+    unit: Unit,
+    bounds: [f64; 2],
+    start: f64,
+    base: Option<f64>,
+    from: String,
+) -> Parameter {
+    let [low, high] = bounds;
+    Parameter { place, unit, low, high, start, base, from }
+}
+
+/// The median of the smallest unloaded reads of a page and more.
+fn unloaded(calm: &[&Latencies]) -> f64 {
+    let small = calm.iter().map(|of| of.block).filter(|block| *block >= PAGE).min();
+    let small = small.unwrap_or_else(|| calm.iter().map(|of| of.block).min().unwrap_or(PAGE));
+    let all = calm.iter().filter(|of| of.block == small);
+    all.map(|of| of.percentiles_us[0]).fold(f64::INFINITY, f64::min)
+}
+
+/// tR of each page type. Their times go together: where one is undetermined, that of the search
+/// stands.
+fn page_types(types: usize, median: f64) -> Vec<Parameter> {
+    let of = |kind| {
+        let reads = "from unloaded reads, and depth".to_string();
+        if kind == 0 {
+            let bounds = [median * 0.15, median];
+            return new(Place::Read(0), Unit::Micros, bounds, median * 0.68, None, reads);
+        }
+        let start = if kind + 1 == types { 0.3 } else { 0.05 };
+        new(Place::Read(kind), Unit::Share, [0.0, 1.0], start, None, reads)
+    };
+    (0..types).map(of).collect()
+}
+
 /// How far the rate of a run may be off.
 const RATE_SLACK: f64 = 1.03;
 /// How much longer than all of its time a thread may seem to take, by a rate of another run.
 const BUSY_SLACK: f64 = 1.06;
 /// A mapping unit.
 const UNIT: u64 = 4096;
-/// A page that the thread of an engine maps or copies: see `workload.host_page`.
+/// A page as the thread of an engine maps or copies it (`workload.host_page`).
 const PAGE: u64 = 4096;
 
-/// What the runs of an engine tell of it by arithmetic.
+/// An engine, by arithmetic on its runs.
 struct Engine<'a> {
     name: &'a str,
     /// Its shortest latency.

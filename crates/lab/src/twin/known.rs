@@ -47,7 +47,7 @@ impl Known {
         self.key == LOOK_UP && self.low <= 0.0
     }
 
-    /// What a scenario needs for it.
+    /// The keys of a scenario that say it.
     pub(super) fn overrides(&self) -> Vec<Override> {
         let set = |key, value| Override::new(key, value, "--known");
         let mut all = Vec::new();

@@ -19,7 +19,7 @@ use super::newton::{Ended, Errors, polish};
 use super::reason::other_reason;
 use super::search::{Effort, descend};
 use super::space::Space;
-use super::structures::{CANDIDATES, variants};
+use super::structures::{CANDIDATES, Ranked, variants};
 use super::{Moment, Settings, Stage, TwinError};
 use crate::measure::{Latencies, Measurement};
 use crate::threads::on_threads;
@@ -90,13 +90,6 @@ pub struct Reads {
     pub apart: Vec<Range>,
     /// Simulated points.
     pub evaluations: usize,
-}
-
-/// A structure, where its fit lies, and how far that is off.
-struct Ranked {
-    structure: Structure,
-    ended: Ended,
-    cost: f64,
 }
 
 /// A point of a structure, and what its runs came to.
@@ -232,8 +225,7 @@ impl<'a> Fit<'a> {
                 let effort = self.effort(SECOND, 0.1, 2);
                 (point, cost) = self.search(Stage::Structure, structure, &point, all, effort)?;
             }
-            let ended = Ended { point, ranges: Vec::new(), cost: None };
-            ranked.push(Ranked { structure, ended, cost });
+            ranked.push(Ranked::new(structure, (point, cost)));
         }
         ranked[..finalists].sort_by(|a, b| a.cost.total_cmp(&b.cost));
         Ok(ranked)
@@ -256,9 +248,8 @@ impl<'a> Fit<'a> {
         let (structure, point) = first.map(|of| (of.structure, &of.ended.point)).expect("one");
         let mut rivals = rivals;
         if let Some(start) = other_reason(&self.space, point) {
-            let (point, cost) = self.search(Stage::Together, structure, &start, all, effort)?;
-            let ended = Ended { point, ranges: Vec::new(), cost: None };
-            ranked.insert(rivals, Ranked { structure, ended, cost });
+            let found = self.search(Stage::Together, structure, &start, all, effort)?;
+            ranked.insert(rivals, Ranked::new(structure, found));
             rivals += 1;
         }
         for rival in ranked[..rivals].iter_mut().filter(|rival| rival.cost <= NEAR * best) {

@@ -45,7 +45,8 @@ pub fn text(twin: &Twin, measurements: &[Measurement]) -> String {
             let fold = fold.map_or(String::new(), |fold| format!(", ftl.pslc.fold = {fold}"));
             let _ = writeln!(
                 text,
-                "  gc.unit = {unit}, gc.victim = {victim}, {superblocks} superblocks{fold}: {:.1} % off",
+                "  gc.unit = {unit}, gc.victim = {victim}, {superblocks} superblocks{fold}: \
+                 {:.1} % off",
                 100.0 * distance
             );
         }

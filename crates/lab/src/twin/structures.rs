@@ -1,6 +1,20 @@
 //! How a drive may be built: the structures that a fit looks at.
 
 use super::latency::Structure;
+use super::newton::Ended;
+
+/// A structure, where its fit lies, and how far that is off.
+pub(super) struct Ranked {
+    pub(super) structure: Structure,
+    pub(super) ended: Ended,
+    pub(super) cost: f64,
+}
+
+impl Ranked {
+    pub(super) fn new(structure: Structure, (point, cost): (Vec<f64>, f64)) -> Self {
+        Self { structure, ended: Ended { point, ranges: Vec::new(), cost: None }, cost }
+    }
+}
 
 /// Structures with as many dies: other channels, beside their rate, and neighbours over the dies
 /// of a channel.

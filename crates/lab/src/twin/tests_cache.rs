@@ -26,10 +26,18 @@ const STEP: f64 = 0.05;
 const SCENARIO: &str = r#"name = "made"
 [device]
 name = "tlc-enterprise"
-geometry = { channels = 4, ways = 8, dies = 1, planes = 1, blocks = 700, pages = 36, page = "32KiB", map_unit = "32KiB" }
 feature = { program_planes = 1, program_pages = 1, cache_program = false, cache_read = false }
 timing = { erase_step = "100us" }
 slc = { bits = 3, read = "25us", program = "200us" }
+[device.geometry]
+channels = 4
+ways = 8
+dies = 1
+planes = 1
+blocks = 700
+pages = 36
+page = "32KiB"
+map_unit = "32KiB"
 [ftl]
 allocation = "dynamic"
 stripe = "program-unit"
@@ -64,7 +72,7 @@ impl Made {
         }
     }
 
-    /// What the drive wrote in windows of 5 % of its capacity, up to so many capacities.
+    /// The work of the drive in windows of 5 % of its capacity, up to so many capacities.
     fn done(&self, until: f64) -> Vec<Done> {
         let set = |(key, value): (&str, String)| Override::new(key, value, "the test");
         let us = |time: f64| format!("{}ns", (time * 1e3) as u64);

@@ -323,8 +323,8 @@ impl Fit<'_> {
         Ok(best)
     }
 
-    /// The parameter of the cache, and how large it is with so much spare space: the cliff lies where
-    /// it lies.
+    /// The parameter of the cache, and how large it is with so much spare space: the cliff stays
+    /// where it is.
     fn cache_of(&self, spare: f64) -> Option<(usize, f64)> {
         let number = self.space.at(&Place::Cache)?;
         Some((number, self.cliff?.share_of_blocks(self.bits, spare)))
