@@ -90,6 +90,7 @@ fn a_number_that_is_known_wrongly_is_told_before_anything_is_simulated() {
     refused(&["drive.link=7GB/s..3GB/s"], &["begins above its end"]);
     refused(&["drive.link=unlimited"], &["unlimited is no rate to know"]);
     refused(&["drive.link=7GB/s", "drive.link=6GB/s"], &["drive.link: it is said twice"]);
+    refused(&["drive.link=1MB/s"], &["contradicts what was measured, by which it is 66 MB/s at"]);
     refused(&["drive.firmware.throttle=1GB/s"], &["these measurements have no use for it"]);
 }
 

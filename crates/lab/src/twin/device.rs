@@ -170,7 +170,10 @@ impl Table<'_> {
                 Place::Key("device.slc.program") => {
                     let time = value * self.longer(reads, 1);
                     self.set("slc.program", format!("\"{}\"", Unit::Micros.written(time)), source);
-                    let (read, bits) = (writes.copy_read(), writes.bits.to_string());
+                    // The small drive's times are none of a table that has reads of its own.
+                    let tr = reads.and_then(|of| of.space.reads(&of.point).first().copied());
+                    let read = tr.unwrap_or_else(|| writes.copy_read());
+                    let bits = writes.bits.to_string();
                     let assumed = "assumed: as long as the read of any other copy; no run tells it";
                     self.set("slc.read", format!("\"{}\"", Unit::Micros.written(read)), assumed);
                     self.set("slc.bits", bits, "assumed: the bits of a cell; no run tells them");

@@ -118,21 +118,36 @@ impl fmt::Display for Known {
 }
 
 impl Space {
-    /// Without the parameters that are known, the others between the bounds that are.
-    pub(super) fn knowing(mut self, all: &[Known]) -> Self {
+    /// Without the parameters that are known, the others between the bounds that are. A link is no
+    /// slower, and a look-up no longer, than what was measured allows.
+    pub(super) fn knowing(mut self, all: &[Known]) -> Result<Self, TwinError> {
         for known in all {
             let Some(at) = self.at(&Place::Key(known.key)) else { continue };
+            let Parameter { low, high, start, from, unit, .. } = &mut self.parameters[at];
+            let is_too_slow = known.key == "drive.link" && known.high < *low;
+            if is_too_slow || known.key == LOOK_UP && known.low > *high {
+                let bound = unit.shown(if is_too_slow { *low } else { *high });
+                let least = if is_too_slow { "least" } else { "most" };
+                return Err(TwinError::Asked(format!(
+                    "--known {}: {known} contradicts what was measured, by which it is {bound} at \
+                     {least}",
+                    known.key
+                )));
+            }
+            let (from_low, to_high) = (low.max(known.low), high.min(known.high));
             if known.is_exact() {
                 self.parameters.remove(at);
             } else {
-                let Parameter { low, high, start, from, .. } = &mut self.parameters[at];
-                (*low, *high) = (known.low, known.high);
-                *start = start.clamp(known.low, known.high);
+                // Physical bounds are a guess, a known number is none.
+                let is_apart = from_low > to_high;
+                (*low, *high) =
+                    if is_apart { (known.low, known.high) } else { (from_low, to_high) };
+                *start = start.clamp(*low, *high);
                 from.push_str(", between what --known allows");
             }
             self.known.push(known.clone());
         }
-        self
+        Ok(self)
     }
 
     /// Those that are known exactly.
@@ -196,9 +211,13 @@ mod tests {
         let parameters = vec![new("drive.link"), new("device.channel.rate")];
         let known = ["drive.link=7GB/s", "device.channel.rate=400MB/s..800MB/s"];
         let known: Vec<Known> = known.map(|of| of.parse().unwrap()).into();
-        let space = Space { parameters, known: Vec::new() }.knowing(&known);
+        let space = Space { parameters, known: Vec::new() }.knowing(&known).unwrap();
         let [Parameter { low, high, start, .. }] = &space.parameters[..] else { panic!() };
         assert_eq!((*low, *high, *start), (400.0, 800.0, 400.0));
+        let slow = ["drive.link=3MB/s".parse().unwrap()];
+        let (parameters, known) = (vec![Parameter { low: 5.0, ..new("drive.link") }], Vec::new());
+        let error = Space { parameters, known }.knowing(&slow).unwrap_err().to_string();
+        assert!(error.contains("contradicts what was measured, by which it is 5 MB/s"), "{error}");
         let written = format!("{:?}", space.overrides(&[0.0], ""));
         assert!(written.contains("drive.link") && written.contains("7000MB/s"), "{written}");
     }

@@ -131,7 +131,7 @@ pub fn fit(
     }
     let base =
         Base { name: settings.base, word_line: device.feature.program_pages, seed: settings.seed };
-    let space = space_of(&runs, device).knowing(settings.known);
+    let space = space_of(&runs, device).knowing(settings.known)?;
     let states = Mutex::new(BTreeMap::new());
     let mut fit =
         Fit { settings, base, runs, space, journal, states, seen: Vec::new(), evaluations: 0 };
@@ -245,9 +245,10 @@ impl<'a> Fit<'a> {
         let best = ranked[..rivals].iter().map(|rival| rival.cost).fold(f64::INFINITY, f64::min);
         // The best structure with the other reason for a bound.
         let first = ranked[..rivals].iter().min_by(|a, b| a.cost.total_cmp(&b.cost));
-        let (structure, point) = first.map(|of| (of.structure, &of.ended.point)).expect("one");
+        let other =
+            first.and_then(|of| Some((of.structure, other_reason(&self.space, &of.ended.point)?)));
         let mut rivals = rivals;
-        if let Some(start) = other_reason(&self.space, point) {
+        if let Some((structure, start)) = other {
             let found = self.search(Stage::Together, structure, &start, all, effort)?;
             ranked.insert(rivals, Ranked::new(structure, found));
             rivals += 1;

@@ -49,7 +49,8 @@ pub(super) const FINENESS: [u32; 2] = [256, 1024];
 const DIES: f64 = 64.0;
 const PAGE: u64 = 32 << 10;
 
-const SCENARIO: &str = r#"name = "twin"
+/// The keys that all of its scenarios have.
+pub(super) const SCENARIO: &str = r#"name = "twin"
 [device]
 name = "tlc-enterprise"
 [ftl]

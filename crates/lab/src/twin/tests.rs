@@ -123,7 +123,7 @@ fn unit_of(name: &str) -> Unit {
 }
 
 /// The fit of a made drive: few requests, few evaluations.
-fn settings<'a>(measurements: &'a [Measurement], stop: &'a AtomicBool) -> Settings<'a> {
+pub(super) fn settings<'a>(measurements: &'a [Measurement], stop: &'a AtomicBool) -> Settings<'a> {
     Settings {
         measurements,
         name: "made",

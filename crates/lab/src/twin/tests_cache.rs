@@ -23,42 +23,6 @@ const BLOCKS: u32 = 700;
 const DIES: f64 = 32.0;
 const STEP: f64 = 0.05;
 
-const SCENARIO: &str = r#"name = "made"
-[device]
-name = "tlc-enterprise"
-feature = { program_planes = 1, program_pages = 1, cache_program = false, cache_read = false }
-timing = { erase_step = "100us" }
-slc = { bits = 3, read = "25us", program = "200us" }
-[device.geometry]
-channels = 4
-ways = 8
-dies = 1
-planes = 1
-blocks = 700
-pages = 36
-page = "32KiB"
-map_unit = "32KiB"
-[ftl]
-allocation = "dynamic"
-stripe = "program-unit"
-placement = "pslc"
-[gc]
-mode = "preemptive"
-unit = "superblock"
-soft = "3 blocks"
-hard = "2 blocks"
-[drive]
-buffer = "24MiB"
-[precondition]
-state = "empty"
-[workload]
-pattern = "shuffle"
-read_percent = 0
-queue_depth = 512
-block_sizes = [["32KiB", 1]]
-time = "1000000s"
-"#;
-
 impl Made {
     fn drawn(number: u64) -> Self {
         let mut rng = Rng::stream(number, "cache");
@@ -76,6 +40,24 @@ impl Made {
     fn done(&self, until: f64) -> Vec<Done> {
         let set = |(key, value): (&str, String)| Override::new(key, value, "the test");
         let us = |time: f64| format!("{}ns", (time * 1e3) as u64);
+        let built = [
+            ("device.geometry.channels", "4"),
+            ("device.geometry.ways", "8"),
+            ("device.geometry.dies", "1"),
+            ("device.geometry.planes", "1"),
+            ("device.geometry.blocks", "700"),
+            ("device.geometry.pages", "36"),
+            ("device.geometry.page", "32KiB"),
+            ("device.geometry.map_unit", "32KiB"),
+            ("device.feature.program_planes", "1"),
+            ("device.feature.program_pages", "1"),
+            ("device.feature.cache_program", "false"),
+            ("device.timing.erase_step", "100us"),
+            ("device.slc.bits", "3"),
+            ("device.slc.read", "25us"),
+            ("gc.unit", "superblock"),
+            ("ftl.placement", "pslc"),
+        ];
         let keys = [
             ("device.op", format!("{:.4}", self.spare)),
             ("device.timing.program", format!("[\"{}\"]", us(self.program_us))),
@@ -84,8 +66,10 @@ impl Made {
             ("ftl.pslc.dynamic_blocks", format!("{:.0}", self.share * f64::from(BLOCKS))),
             ("ftl.pslc.fold", self.fold.to_string()),
         ];
-        let source = Source { file: "the test".to_string(), text: SCENARIO.to_string() };
-        let overrides = keys.into_iter().map(set).collect();
+        let source =
+            Source { file: "the test".to_string(), text: super::small::SCENARIO.to_string() };
+        let built = built.into_iter().map(|(key, value)| (key, value.to_string()));
+        let overrides = built.chain(keys).map(set).collect();
         let scenario = Request::of(source, overrides).unwrap().plain().unwrap();
         let ends: Vec<f64> = (1..=(until / STEP) as u32).map(|k| f64::from(k) * STEP).collect();
         play(&scenario, &ends, &AtomicBool::new(false)).unwrap().unwrap()
@@ -107,19 +91,7 @@ impl Made {
 }
 
 fn settings<'a>(measurements: &'a [Measurement], stop: &'a AtomicBool) -> Settings<'a> {
-    Settings {
-        measurements,
-        name: "made",
-        base: "tlc-enterprise",
-        seed: 1,
-        requests: 1_000,
-        evaluations: 2,
-        hold_out: &HoldOut::After(1.75),
-        known: &[],
-        threads: 2,
-        stop,
-        tell: &|_| {},
-    }
+    Settings { hold_out: &HoldOut::After(1.75), ..super::tests::settings(measurements, stop) }
 }
 
 /// The drive is empty, so that the cache is whole: blocks with one bit a cell, three times as many
@@ -142,11 +114,13 @@ fn a_cliff_lies_where_the_cache_is_full() {
 // A campaign and no part of `make test`: its command is above.
 #[ignore = "minutes for each drive"]
 fn cached_drives_drawn_at_random_come_back() {
-    let drives = std::env::var("MANX_DRIVES").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let (mut found_well, mut all) = (0, 0);
+    let drives =
+        std::env::var("MANX_DRIVES").ok().and_then(|text| text.parse().ok()).unwrap_or(6u32);
     for number in 0..drives {
-        let made = Made::drawn(number);
+        let made = Made::drawn(u64::from(number));
         let has_waf = number % 2 == 0;
-        let measurements = [made.measured(number, 2.5, has_waf)];
+        let measurements = [made.measured(u64::from(number), 2.5, has_waf)];
         let stop = AtomicBool::new(false);
         let twin = fit(&settings(&measurements, &stop), &Journal::default()).unwrap();
         let writes = twin.writes.as_ref().unwrap();
@@ -159,6 +133,10 @@ fn cached_drives_drawn_at_random_come_back() {
             let [low, high, found] =
                 [range.low, range.high, writes.point[at]].map(|x| parameter.at(x));
             let (name, truth, flat) = (parameter.name(), of[at], range.is_flat());
+            if parameter.place == Place::Cache {
+                all += 1;
+                found_well += u32::from((found / truth - 1.0).abs() < 0.1);
+            }
             println!("  {name}: {truth:.3} as {found:.3} in {low:.3} .. {high:.3}, flat {flat}");
         }
         for held in [false, true] {
@@ -166,6 +144,7 @@ fn cached_drives_drawn_at_random_come_back() {
             println!("  held out {held}: {fits:?}");
         }
     }
+    assert_eq!(found_well, drives, "caches within 10 % of the drive's, of {all} that were found");
 }
 
 #[test]

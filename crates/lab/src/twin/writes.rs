@@ -130,7 +130,7 @@ pub(super) fn fit(
         return Err(TwinError::Asked(message));
     }
     let bits = device.slc.as_ref().map_or(BITS, |slc| slc.bits);
-    let space = space_of(&fitted, cliff, bits).knowing(settings.known);
+    let space = space_of(&fitted, cliff, bits).knowing(settings.known)?;
     let evaluations = AtomicUsize::new(0);
     let fit = Fit { settings, journal, space, fitted, cliff, bits, evaluations };
     fit.run(number, windows).map(Some)
