@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long test-guest test-faults test-mutants test-soak test-floor test-between test-advise test-python linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-fio deps-nbd deps-nbdkit deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
+.PHONY: help test lints test-long test-guest test-faults test-mutants test-soak test-floor test-between test-advise test-python linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-rust deps-fio deps-nbd deps-nbdkit deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -25,11 +25,17 @@ help:
 	@echo "make book    docs/ as a book, into target/book (needs mdBook: cargo install mdbook)"
 	@echo "make deps    only install what is missing"
 
-test: deps
-	$(CARGO) fmt --check
-	$(CARGO) clippy --profile ci --workspace --all-targets -- -D warnings
+# The lints need Rust alone: meanwhile the rest is installed.
+test: deps-cc deps-rust
+	@mkdir -p target; $(MAKE) --no-print-directory deps >target/deps.log 2>&1 & others=$$!; \
+	$(MAKE) --no-print-directory lints; linted=$$?; \
+	wait $$others; installed=$$?; cat target/deps.log; [ $$linted = 0 ] && [ $$installed = 0 ]
 	CARGO="$(CARGO)" .ci/tests
 	$(MAKE) --no-print-directory fuzz-minute
+
+lints:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --profile ci --workspace --all-targets -- -D warnings
 
 # The same tests for longer, and the campaigns of minutes that make test leaves out.
 test-long: deps
@@ -86,7 +92,7 @@ test-linux-long: linux
 
 # One second each, as many at once as there are cores, from the saved corpora.
 fuzz-minute: deps
-	timeout --kill-after=30 $(or $(MANX_TEST_LIMIT),3600) env AT_ONCE=$$(nproc) fuzz/run.sh 1
+	timeout --kill-after=30 $(or $(MANX_TEST_LIMIT),3600) env PROFILE=minute AT_ONCE=$$(nproc) fuzz/run.sh 1
 
 fuzz: deps
 	JOBS=$(JOBS) fuzz/run.sh $(or $(SECONDS),600) $(FORMATS)
@@ -117,7 +123,9 @@ book:
 # the readers of .zst, .xz and .bz2 traces are C libraries that cargo compiles, and libFuzzer is C++. fio replays what
 # `manx trace convert` writes for it, libnbd, QEMU and User Mode Linux are clients of `manx serve`, Chromium opens the report, Python's DuckDB and Perfetto read the files that are
 # made for them. The tests that need these say SKIPPED where they are absent, and make test ends with their count.
-deps: deps-cc deps-fio deps-nbd deps-uml deps-browser deps-python
+deps: deps-cc deps-rust deps-fio deps-nbd deps-uml deps-browser deps-python
+
+deps-rust:
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install Rust with rustup, https://rustup.rs"; exit 1; }
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || rustup component add rustfmt clippy
 

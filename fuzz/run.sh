@@ -5,6 +5,7 @@
 #   fuzz/run.sh SECONDS FORMAT..   each format for so many seconds, one after the other, on JOBS cores (default 1)
 #   AT_ONCE=N fuzz/run.sh ..       N formats at a time
 #   fuzz/run.sh SECONDS            the same for every format, and for the sniffer (`any`)
+#   PROFILE=minute fuzz/run.sh ..  a build that takes a third of the time, for few seconds of each
 #
 # The corpus of a format is fuzz/corpus/FORMAT: hand-made traces and what libFuzzer found worth keeping. What is found
 # now goes to fuzz/target/found/FORMAT; `fuzz/run.sh merge FORMAT..` keeps what adds coverage. A crash is left in
@@ -18,8 +19,9 @@ coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-
  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table --cfg=fuzzing"
 host="$(rustc -vV | sed -n 's/^host: //p')"
 # With --target the flags do not reach build scripts.
-RUSTFLAGS="$coverage" cargo build --release --quiet --target "$host"
-binaries="target/$host/release"
+profile="${PROFILE:-release}"
+RUSTFLAGS="$coverage" cargo build --profile "$profile" --quiet --target "$host"
+binaries="target/$host/$profile"
 
 what="${1:?usage: fuzz/run.sh SECONDS|merge [FORMAT..]}"
 shift

@@ -15,8 +15,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EXAMPLES)]
 pub struct TwinArgs {
-    /// fio's JSON or json+ (random reads of one size), or a CSV of windows of a long write;
-    /// FILE@STATE for one of another state than --state
+    /// fio's JSON or json+ (random reads of one size, or writes to a fresh drive: FILE@fresh), or a
+    /// CSV of windows of a long write; FILE@STATE for one of another state than --state
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
     /// The name of the new device
@@ -40,7 +40,7 @@ pub struct TwinArgs {
     pub hold_out: HoldOut,
     /// A number that is known and not looked for, or only between two, from a data sheet:
     /// drive.link=7GB/s, drive.firmware.look_up=0us..1us, drive.controller,
-    /// drive.firmware.throttle, device.channel.rate; once for each
+    /// drive.firmware.throttle, device.channel.rate, drive.buffer, drive.buffer_hit; once for each
     #[arg(long, value_name = "KEY=VALUE|LOW..HIGH")]
     pub known: Vec<Known>,
     /// The root seed of the search and of the simulations

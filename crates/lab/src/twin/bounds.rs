@@ -1,23 +1,26 @@
-//! The parameters of reads: their bounds, and where the search starts, by arithmetic.
+//! The parameters of reads, and of writes to a fresh drive: their bounds, and where the search
+//! starts, by arithmetic.
 
 use super::space::{Parameter, Place, Space, Unit};
 use crate::measure::Latencies;
 use manx_core::flash::Device;
 use std::collections::BTreeMap;
 
-/// The parameters of reads, each from the measurements that tell it.
+/// The parameters of runs, each from the measurements that tell it.
 pub(super) fn space_of(runs: &[(usize, &Latencies)], device: &Device) -> Space {
-    let slots = |of: &Latencies| of.depth * of.processes;
-    let least = runs.iter().map(|(_, of)| slots(of)).min().unwrap_or(1);
-    let calm: Vec<&Latencies> =
-        runs.iter().map(|(_, of)| *of).filter(|of| slots(of) == least).collect();
-    let median = unloaded(&calm);
+    let side = |is_read| runs.iter().map(|(_, of)| *of).filter(move |of| of.is_read == is_read);
+    let has_reads = side(true).next().is_some();
+    let median = unloaded(side(has_reads));
     let from = |what: &str| format!("from {what}");
-    let mut parameters = page_types(device.timing.read.len(), median);
-    let delays = from("unloaded reads");
+    let mut parameters =
+        if has_reads { page_types(device.timing.read.len(), median) } else { Vec::new() };
+    let delays = from(if has_reads { "unloaded reads" } else { "unloaded writes" });
     let bounds = [0.0, median * 0.7];
     let controller = Place::Key("drive.controller");
     parameters.push(new(controller, Unit::Micros, bounds, median * 0.26, None, delays));
+    if side(false).next().is_some() {
+        parameters.extend(fresh_writes(unloaded(side(false)), device));
+    }
     // It is published of no controller; at most as long as the units that were read a second allow.
     let look_up = Place::Key("drive.firmware.look_up");
     let units = |of: &Latencies| of.iops * of.block.div_ceil(UNIT) as f64;
@@ -70,8 +73,26 @@ fn new(
     Parameter { place, unit, low, high, start, base, from }
 }
 
-/// The median of the smallest unloaded reads of a page and more.
-fn unloaded(calm: &[&Latencies]) -> f64 {
+/// The parameters that writes to a fresh drive alone feel.
+fn fresh_writes(median: f64, device: &Device) -> [Parameter; 3] {
+    let of = |what: &str| format!("from writes to a fresh drive, {what}");
+    let hit = Place::Key("drive.buffer_hit");
+    let buffer = Place::Key("drive.buffer");
+    let base = device.timing.program.last().map(|program| program.as_us_f64());
+    let program = base.unwrap_or(600.0);
+    [
+        new(hit, Unit::Micros, [0.0, median], median * 0.3, None, of("unloaded")),
+        new(Place::Program, Unit::Micros, [50.0, 10_000.0], program, base, of("at depth")),
+        new(buffer, Unit::MebiBytes, [0.5, 64.0], 8.0, None, of("by the tail")),
+    ]
+}
+
+/// The median of the smallest unloaded requests of a page and more.
+fn unloaded<'a>(all: impl Iterator<Item = &'a Latencies>) -> f64 {
+    let all: Vec<&Latencies> = all.collect();
+    let slots = |of: &Latencies| of.depth * of.processes;
+    let least = all.iter().map(|of| slots(of)).min().unwrap_or(1);
+    let calm: Vec<&Latencies> = all.into_iter().filter(|of| slots(of) == least).collect();
     let small = calm.iter().map(|of| of.block).filter(|block| *block >= PAGE).min();
     let small = small.unwrap_or_else(|| calm.iter().map(|of| of.block).min().unwrap_or(PAGE));
     let all = calm.iter().filter(|of| of.block == small);
@@ -121,7 +142,7 @@ fn engines<'a>(runs: &[(usize, &'a Latencies)]) -> Vec<Engine<'a>> {
         let (shortest, busy) = (f64::INFINITY, f64::INFINITY);
         let new = Engine { name: &of.engine, shortest, delay: None, busy, page: None };
         let engine = all.entry(&of.engine).or_insert(new);
-        if of.block >= PAGE || engine.shortest.is_infinite() {
+        if of.is_read && (of.block >= PAGE || engine.shortest.is_infinite()) {
             engine.shortest = engine.shortest.min(of.percentiles_us[0]);
         }
         let most = BUSY_SLACK * 1e6 / (of.iops / f64::from(of.processes));
@@ -136,7 +157,9 @@ fn engines<'a>(runs: &[(usize, &'a Latencies)]) -> Vec<Engine<'a>> {
     order.sort_by(|a, b| a.shortest.total_cmp(&b.shortest));
     let least = order.first().map_or(0.0, |first| first.shortest);
     for engine in order.iter_mut().skip(1) {
-        engine.delay = Some((engine.shortest - least).max(0.5));
+        // One that only writes is like the first, as far as is known.
+        let longer = Some(engine.shortest - least).filter(|of| of.is_finite()).unwrap_or(0.0);
+        engine.delay = Some(longer.max(0.5));
     }
     order
 }

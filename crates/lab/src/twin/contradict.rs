@@ -16,15 +16,15 @@ const LARGE: f64 = 0.25;
 
 /// The runs of one load at several depths that are suspect, in words.
 pub fn contradictions(measurements: &[Measurement]) -> Vec<String> {
-    let mut loads: BTreeMap<(u64, &str, u32), Vec<[f64; 2]>> = BTreeMap::new();
+    let mut loads: BTreeMap<(u64, bool, &str, u32), Vec<[f64; 2]>> = BTreeMap::new();
     for measurement in measurements.iter().filter(|of| left_out(of).is_none()) {
         let Some(of) = measurement.latencies() else { continue };
         let under_way = f64::from(of.depth) * f64::from(of.processes);
-        let key = (of.block, of.engine.as_str(), of.processes);
+        let key = (of.block, of.is_read, of.engine.as_str(), of.processes);
         loads.entry(key).or_default().push([under_way, under_way / of.iops * 1e6]);
     }
     let mut found = Vec::new();
-    for ((block, engine, _), mut points) in loads {
+    for ((block, _, engine, _), mut points) in loads {
         points.sort_by(|a, b| a[0].total_cmp(&b[0]));
         points.dedup_by(|a, b| a[0] == b[0]);
         for three in points.windows(3) {

@@ -49,7 +49,7 @@ fn table<'a>(twin: &'a Twin, capacity: Option<Bytes>) -> Result<Table<'a>, TwinE
         table.of_writes(writes, twin.reads.as_ref());
     }
     if let Some(reads) = &twin.reads {
-        table.of_reads(reads);
+        table.of_reads(reads, twin.writes.is_some());
     }
     if let Some(capacity) = capacity {
         table.of_capacity(capacity)?;
@@ -115,13 +115,18 @@ impl Table<'_> {
         format!("undetermined by the measurements, so {name}'s number: {said}")
     }
 
-    fn of_reads(&mut self, reads: &Reads) {
+    fn of_reads(&mut self, reads: &Reads, has_long_write: bool) {
         let structure = reads.structure;
-        let of = format!(
-            "fitted: the best of {} structures (channels x dies on each x planes), by depths and \
-             sizes of reads",
-            reads.structures.len()
-        );
+        let of = match reads.space.at(&Place::Read(0)) {
+            None => {
+                "assumed: the base device's; writes tell no more than all dies do together".into()
+            }
+            Some(_) => format!(
+                "fitted: the best of {} structures (channels x dies on each x planes), by depths \
+                 and sizes of reads",
+                reads.structures.len()
+            ),
+        };
         for (key, value) in structure.keys() {
             let Some(key) =
                 KEYS.into_iter().find(|known| key.strip_prefix("device.") == Some(known))
@@ -133,10 +138,15 @@ impl Table<'_> {
             self.set(key, value, source);
         }
         for (number, parameter) in reads.space.parameters.iter().enumerate() {
+            let chosen = || chosen(&reads.space, &reads.point, reads.range(number), number);
             if parameter.place == Place::Key("device.channel.rate") {
-                let (value, source) =
-                    chosen(&reads.space, &reads.point, reads.range(number), number);
+                let (value, source) = chosen();
                 self.set("channel.rate", format!("\"{}\"", parameter.unit.written(value)), source);
+            }
+            // A long write tells more of it.
+            if parameter.place == Place::Program && !has_long_write {
+                let (value, source) = chosen();
+                self.set("timing.program", listed(&[parameter.unit.written(value)]), source);
             }
         }
         for known in reads.space.exact().filter(|of| of.key == "device.channel.rate") {
@@ -144,7 +154,9 @@ impl Table<'_> {
         }
         let times = reads.space.reads(&reads.point);
         let written: Vec<String> = times.iter().map(|time| Unit::Micros.written(*time)).collect();
-        self.set("timing.read", listed(&written), reads.read_source());
+        if !written.is_empty() {
+            self.set("timing.read", listed(&written), reads.read_source());
+        }
     }
 
     fn of_writes(&mut self, writes: &Writes, reads: Option<&Reads>) {

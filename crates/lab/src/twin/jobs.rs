@@ -5,8 +5,9 @@ use super::{Reads, Twin};
 use manx_core::units::Bytes;
 use std::fmt::Write;
 
-/// Seconds of a read job, with its ramp.
+/// Seconds of a read job, with its ramp, and of a write to a fresh drive at most.
 const SECONDS: u64 = 60;
+const FRESH_SECONDS: u64 = 30;
 
 /// A job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,10 +40,41 @@ pub fn jobs(twin: &Twin, capacity: Option<Bytes>) -> Vec<JobFile> {
         );
         files.push(JobFile { name, text });
     }
+    files.extend(
+        twin.reads.iter().filter(|reads| asks_for_writes(reads)).flat_map(|_| fresh_writes()),
+    );
     if twin.writes.is_none() {
         files.push(long_write(capacity));
     }
     files
+}
+
+/// Writes to a fresh drive were not measured, or left something open.
+fn asks_for_writes(reads: &Reads) -> bool {
+    let told = |place: Place| {
+        let range = |at| reads.range(at).is_some_and(|range| !range.is_flat());
+        reads.space.at(&place).is_some_and(range)
+    };
+    !(told(Place::Program) && told(Place::Key("drive.buffer_hit")))
+}
+
+/// Writes to a fresh drive: at depth 1 the buffer answers, at depth the programs hold them back.
+fn fresh_writes() -> Vec<JobFile> {
+    let of = |(block, depth, gigabytes): (u64, u32, u64)| {
+        let name = format!("write-{block}-qd{depth}.fio");
+        let output = name.trim_end_matches(".fio");
+        let text = format!(
+            "; Made by `manx fit --jobs`: to tell the buffer and the time of a program.\n; IT \
+             DESTROYS ALL DATA of the drive: begin with a formatted one (nvme format).\n; Cost: \
+             {gigabytes} GB written, at most {FRESH_SECONDS} s.\n; fio --output-format=json+ \
+             --output={output}.json --filename=/dev/THE-DRIVE {name}, then manx fit \
+             {output}.json@fresh\n[global]\nrw=randwrite\ndirect=1\nioengine=io_uring\n\
+             group_reporting\nruntime={FRESH_SECONDS}s\n\n[writes]\nbs={block}\n\
+             iodepth={depth}\nsize={gigabytes}g\n"
+        );
+        JobFile { name, text }
+    };
+    [(4096, 1, 2), (4096, 64, 8), (131_072, 16, 16)].into_iter().map(of).collect()
 }
 
 /// Bytes that a load reads in that time: what its slots do at the time of one request, and no more
@@ -100,6 +132,8 @@ fn open_loads(reads: &Reads) -> Vec<(&'static str, Load)> {
                 add("the time of a look-up of the map", (131_072, 16, 4));
             }
             Place::Key("drive.link") => add("the link", (131_072, 64, 4)),
+            // `fresh_writes` tells these.
+            Place::Key("drive.buffer" | "drive.buffer_hit") => {}
             Place::Key(_) | Place::Delay(_) => add("the fixed delays", (512, 1, 1)),
             Place::Busy(_) => add("the work of an engine's thread", (4096, 256, 1)),
             Place::Page(_) => {

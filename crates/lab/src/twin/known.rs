@@ -4,12 +4,14 @@ use super::space::{Parameter, Place, Space, Unit};
 use super::{Settings, TwinError, left_out};
 use crate::measure::Measurement;
 use manx_core::config::Override;
-use manx_core::units::{Bandwidth, Duration};
+use manx_core::units::{Bandwidth, Bytes, Duration};
 use std::fmt;
 use std::str::FromStr;
 
 /// Keys that can be known, each with the unit of its parameter.
-const KEYS: [(&str, Unit); 5] = [
+const KEYS: [(&str, Unit); 7] = [
+    ("drive.buffer", Unit::MebiBytes),
+    ("drive.buffer_hit", Unit::Micros),
     ("drive.link", Unit::MegaBytes),
     ("drive.controller", Unit::Micros),
     ("drive.firmware.look_up", Unit::Micros),
@@ -91,8 +93,8 @@ impl FromStr for Known {
         if low > high {
             return Err(format!("{key}: {value} begins above its end; LOW..HIGH is allowed"));
         }
-        if low <= 0.0 && unit == Unit::MegaBytes {
-            return Err(format!("{key}: {value} is no rate to know; one above 0 is allowed"));
+        if low <= 0.0 && unit != Unit::Micros {
+            return Err(format!("{key}: {value} is nothing to know; more than 0 is allowed"));
         }
         Ok(Self { key, low, high, unit })
     }
@@ -102,6 +104,7 @@ impl FromStr for Known {
 fn number(unit: Unit, text: &str) -> Result<f64, String> {
     match unit {
         Unit::Micros => text.parse::<Duration>().map(|time| time.as_us_f64()),
+        Unit::MebiBytes => text.parse::<Bytes>().map(|of| of.get() as f64 / f64::from(1 << 20)),
         _ => text.parse::<Bandwidth>().map(|rate| rate.get() as f64 / 1e6),
     }
     .map_err(|error| error.to_string())
@@ -160,14 +163,17 @@ impl Settings<'_> {
     /// A number is known once, and some measurement has a use for it.
     pub(super) fn check_known(&self) -> Result<(), TwinError> {
         let error = |key, why| Err(TwinError::Asked(format!("--known {key}: {why}")));
-        let reads = |of: &Measurement| of.latencies().is_some() && left_out(of).is_none();
-        let has_reads = self.measurements.iter().any(reads);
+        let loads = || self.measurements.iter().filter(|of| left_out(of).is_none());
+        let has =
+            |is_read| loads().filter_map(Measurement::latencies).any(|of| of.is_read == is_read);
+        let (has_reads, has_fresh) = (has(true), has(false));
         let has_writes = self.measurements.iter().any(|of| of.latencies().is_none());
         for (at, Known { key, .. }) in self.known.iter().enumerate() {
             let is_used = match *key {
-                "drive.link" => has_reads || has_writes,
+                "drive.link" => has_reads || has_fresh || has_writes,
                 "drive.firmware.throttle" => has_writes,
-                _ => has_reads,
+                "drive.buffer" | "drive.buffer_hit" => has_fresh,
+                _ => has_reads || has_fresh,
             };
             if self.known[..at].iter().any(|of| of.key == *key) {
                 return error(key, "it is said twice; once is allowed");
@@ -175,8 +181,9 @@ impl Settings<'_> {
             if !is_used {
                 return error(
                     key,
-                    "these measurements have no use for it; reads have all but \
-                     drive.firmware.throttle, a long write has that one and drive.link",
+                    "these measurements have no use for it; drive.firmware.throttle is for a long \
+                     write, drive.buffer and drive.buffer_hit for writes to a fresh drive, the \
+                     others for both and for reads, drive.link for all",
                 );
             }
         }

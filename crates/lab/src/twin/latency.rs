@@ -1,9 +1,10 @@
-//! Steady random reads: the scenario that stands for a measurement, and what it comes to.
+//! Steady random reads, and writes to a fresh drive: the scenario that stands for a measurement,
+//! and what it comes to.
 
 use super::TwinError;
 use super::space::Space;
 use crate::load::Request;
-use crate::measure::{FAST, Latencies, Measurement, PERCENTILES};
+use crate::measure::{DriveState, FAST, Latencies, Measurement, PERCENTILES};
 use crate::prepare::{host_sectors, make};
 use crate::run::RunError;
 use manx_core::config::{Override, Scenario, Source};
@@ -19,9 +20,19 @@ pub type Figures = [f64; 6];
 /// Requests of a load that are played before those that count, beside a few of each slot.
 const WARMUP: u64 = 400;
 /// Blocks of a plane, and rows of word lines of a block: of the drive that is simulated. Reads do
-/// not depend on how large a drive is.
+/// not depend on how large a drive is. Writes get a drive that they fill to no more than half, so
+/// that nothing is collected.
 const BLOCKS: u32 = 24;
 const WORD_LINES: u32 = 16;
+const MARGIN: u64 = 2;
+/// Bytes of writes that count, at most.
+const WRITTEN: u64 = 256 << 20;
+/// Rows of each lane that a write buffer has room for, at least (`drive.buffer`).
+const LEAST_ROWS: u64 = 2;
+/// Keys that reads do not feel.
+const OF_WRITES: [&str; 3] = ["device.timing.program", "drive.buffer", "drive.buffer_hit"];
+/// The buffer of a drive that only reads.
+const READ_BUFFER: u64 = 64 << 20;
 
 /// How a drive is built, as far as random reads tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +51,11 @@ impl Structure {
     /// Dies.
     pub fn dies(self) -> u32 {
         self.channels * self.ways
+    }
+
+    /// Planes of all dies.
+    fn planes_of_all(self) -> u64 {
+        u64::from(self.dies()) * u64::from(self.planes)
     }
 
     /// Over what consecutive units go, the planes of a die first, as `ftl.order` has it.
@@ -67,10 +83,14 @@ impl Structure {
 /// Why a measurement is not among the runs of a fit, if it is not.
 pub fn left_out(measurement: &Measurement) -> Option<&'static str> {
     let of = measurement.latencies()?;
+    let is_fresh = measurement.state == DriveState::Fresh;
     match of {
-        _ if !of.is_read => Some("writes beside reads are not fitted yet"),
         _ if of.drives > 1 => Some("measured over several drives at once: not simulated yet"),
-        _ if of.is_sequential => Some("sequential reads: read-ahead is not modelled"),
+        _ if of.is_read && of.is_sequential => Some("sequential reads: read-ahead is not modelled"),
+        _ if !of.is_read && !is_fresh => Some(
+            "writes to a drive that was written before: its GC is in them. Those of a fresh one \
+             are fitted (FILE@fresh), and a long write from fresh",
+        ),
         _ if of.processes > 256 => Some("more than 256 processes"),
         _ => None,
     }
@@ -86,13 +106,29 @@ pub fn scenario(
     requests: u64,
 ) -> Result<Scenario, TwinError> {
     let mut text = format!(
-        "name = \"twin\"\nseed = {}\n[device]\nname = {:?}\n[gc]\nmode = \"preemptive\"\n\
-         [precondition]\nstate = \"fill\"\n[workload]\nread_percent = 100\n",
+        "name = \"twin\"\nseed = {}\n[device]\nname = {:?}\n[gc]\nmode = \"preemptive\"\n",
         base.seed, base.name
     );
     let slots = u64::from(of.depth) * u64::from(of.processes);
-    let warmup = WARMUP + 2 * slots;
+    let mut warmup = WARMUP + 2 * slots;
+    let (mut requests, mut buffer, mut blocks) = (requests, READ_BUFFER, BLOCKS);
+    let mut state = ("100", "fill");
+    if !of.is_read {
+        let row = u64::from(base.word_line) * base.page * structure.planes_of_all();
+        buffer = space.buffer(point).unwrap_or(READ_BUFFER).max(LEAST_ROWS * row);
+        requests = requests.min(WRITTEN / of.block).max(1);
+        // Steady from where the buffer is full.
+        warmup += buffer / of.block;
+        let block = u64::from(WORD_LINES) * row;
+        blocks += (MARGIN * (requests + warmup) * of.block).div_ceil(block) as u32;
+        state = ("0", "empty");
+    }
     let each = (requests + warmup).div_ceil(u64::from(of.processes));
+    let _ = write!(
+        text,
+        "[precondition]\nstate = {:?}\n[workload]\nread_percent = {}\n",
+        state.1, state.0
+    );
     let pattern = match (of.is_sequential, of.is_map) {
         (true, _) => "sequential",
         (false, true) => "shuffle",
@@ -108,14 +144,19 @@ pub fn scenario(
     let _ = write!(text, "[measure]\nwarmup_requests = {warmup}\n");
     let set = |(key, value): (&str, String)| Override::new(key, value, "manx fit");
     let small = [
-        ("device.geometry.blocks", BLOCKS.to_string()),
+        ("device.geometry.blocks", blocks.to_string()),
         ("device.geometry.pages", (WORD_LINES * base.word_line).to_string()),
         ("device.op", "0.3".to_string()),
-        ("drive.buffer", "64MiB".to_string()),
     ];
     let mut overrides: Vec<Override> = small.into_iter().map(set).collect();
     overrides.extend(structure.keys().into_iter().map(set));
-    overrides.extend(space.overrides(point, &of.engine));
+    // Without what this side does not feel: a step of it would be simulated for nothing.
+    let felt = |of_it: &Override| match of.is_read {
+        true => !OF_WRITES.contains(&of_it.key()),
+        false => of_it.key() != "device.timing.read",
+    };
+    overrides.extend(space.overrides(point, &of.engine).into_iter().filter(felt));
+    overrides.push(set(("drive.buffer", format!("{buffer}B"))));
     let source = Source { file: "manx fit".to_string(), text };
     Ok(Request::of(source, overrides)?.plain()?)
 }
@@ -127,6 +168,8 @@ pub struct Base<'a> {
     pub name: &'a str,
     /// Pages of a word line.
     pub word_line: u32,
+    /// Bytes of a page.
+    pub page: u64,
     /// The root seed of the simulations.
     pub seed: u64,
 }
@@ -149,7 +192,8 @@ pub fn play(scenario: &Scenario, map: PageMap) -> Result<Figures, RunError> {
     let mut driver = Driver::new(drive, jobs, None, measure.warmup, measure.warmup_requests);
     driver.play_to_the_end();
     let measured = driver.measured();
-    let side = &measured.read.histogram;
+    let is_write = scenario.workload.jobs.iter().all(|job| job.read_percent <= 0.0);
+    let side = if is_write { &measured.write.histogram } else { &measured.read.histogram };
     let rank = |percent: f64| ((side.count() as f64 * percent / 100.0).ceil() as u64).max(1);
     let at = |percent| side.value_at_rank(rank(percent)).map_or(f64::NAN, |at| at.as_us_f64());
     let us = PERCENTILES.map(at);

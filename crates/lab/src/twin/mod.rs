@@ -3,8 +3,8 @@
 //! ```text
 //! measure ─ what was measured    space ─ parameters    known ─ what needs no search
 //!    bounds, cliff ─ arithmetic    latency, windows, small ─ it is simulated    search ─ the
-//! best point    reads, writes ─ stages    reason ─ another explanation    doubt ─ ranges, pairs
-//!    device ─ a table with sources    show ─ the report
+//! best point    reads, writes ─ stages    rivals, reason ─ other explanations    doubt ─ ranges,
+//! pairs    device ─ a table with sources    show ─ the report
 //! ```
 //!
 //! Manx itself is fitted: each point of the search is a scenario, played as `manx run` plays
@@ -24,6 +24,7 @@ pub mod latency;
 mod newton;
 mod reads;
 mod reason;
+mod rivals;
 mod search;
 mod shipped;
 mod show;
@@ -34,6 +35,8 @@ mod structures;
 mod tests;
 #[cfg(test)]
 mod tests_cache;
+#[cfg(test)]
+mod tests_fresh;
 pub mod windows;
 mod writes;
 

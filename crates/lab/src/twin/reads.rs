@@ -1,22 +1,22 @@
-//! The fit of steady random reads, in stages.
+//! The fit of steady random reads, and of writes to a fresh drive, in stages.
 //!
 //! 1. *Unloaded reads* give the start of tR and of the fixed delays; *depth* and *sizes* those of
 //!    the thread's work and of the link: arithmetic, in [`space_of`].
 //! 2. *Structure*: how many dies, and over how many planes neighbours go; each candidate gets a
-//!    short search, the best of them a longer one.
+//!    short search, the best of them a longer one. Writes alone tell of dies no more than what all
+//!    of them program together: without reads the base device's stand.
 //! 3. All parameters together, on every run.
 //! 4. *Doubt*: how far each can move, and which move together (`doubt`); then each run is left out,
 //!    the others are fitted again, and it is predicted.
 
 use super::bounds::space_of;
-use super::doubt::{Doubt, Range, traded};
+use super::doubt::{Doubt, Range};
 use super::journal::Journal;
 use super::latency::{
     Base, Figures, Structure, distance, errors, left_out, logarithms, measured, play, prepared,
     scenario,
 };
 use super::newton::{Ended, Errors, polish};
-use super::reason::other_reason;
 use super::search::{Effort, descend};
 use super::space::Space;
 use super::structures::{CANDIDATES, Ranked, variants};
@@ -39,11 +39,6 @@ const WITHOUT_ONE: usize = 60;
 /// Straight steps of the last stage, and the seeds of each of their points.
 const STEPS: usize = 4;
 const SEEDS: u64 = 3;
-/// Structures that may explain the runs as well as the best, and how near they are to it, at first
-/// and behind the search.
-const RIVALS: usize = 4;
-const RIVAL: f64 = 2.0;
-const NEAR: f64 = 1.4;
 /// Structures that are looked at a second time.
 const FINALISTS: usize = 2;
 
@@ -93,23 +88,25 @@ pub struct Reads {
 }
 
 /// A point of a structure, and what its runs came to.
-struct Seen {
-    structure: Structure,
-    point: Vec<f64>,
-    figures: Vec<Figures>,
+pub(super) struct Seen {
+    pub(super) structure: Structure,
+    pub(super) point: Vec<f64>,
+    pub(super) figures: Vec<Figures>,
 }
 
 /// The number of a measurement, and what it says.
 type Run<'a> = (usize, &'a Latencies);
 
-struct Fit<'a> {
-    settings: &'a Settings<'a>,
+/// A fit under way.
+pub(super) struct Fit<'a> {
+    pub(super) settings: &'a Settings<'a>,
     base: Base<'a>,
+    candidates: Vec<Structure>,
     runs: Vec<Run<'a>>,
-    space: Space,
+    pub(super) space: Space,
     journal: &'a Journal,
     states: Mutex<BTreeMap<Structure, PageMap>>,
-    seen: Vec<Seen>,
+    pub(super) seen: Vec<Seen>,
     evaluations: usize,
 }
 
@@ -129,12 +126,21 @@ pub fn fit(
     if runs.is_empty() {
         return Ok(None);
     }
-    let base =
-        Base { name: settings.base, word_line: device.feature.program_pages, seed: settings.seed };
+    let base = Base {
+        name: settings.base,
+        word_line: device.feature.program_pages,
+        page: device.geometry.page.get(),
+        seed: settings.seed,
+    };
+    let candidates = match runs.iter().any(|(_, of)| of.is_read) {
+        true => CANDIDATES.to_vec(),
+        false => vec![Structure::of(device)],
+    };
     let space = space_of(&runs, device).knowing(settings.known)?;
     let states = Mutex::new(BTreeMap::new());
+    let (seen, evaluations) = (Vec::new(), 0);
     let mut fit =
-        Fit { settings, base, runs, space, journal, states, seen: Vec::new(), evaluations: 0 };
+        Fit { settings, base, candidates, runs, space, journal, states, seen, evaluations };
     let mut reads = fit.run()?;
     fit.test(&mut reads, &tested)?;
     Ok(Some(reads))
@@ -206,7 +212,7 @@ impl<'a> Fit<'a> {
     fn structures(&mut self, all: &[usize]) -> Result<Vec<Ranked>, TwinError> {
         let mut found = Vec::new();
         let start = self.space.start();
-        for structure in CANDIDATES {
+        for structure in self.candidates.clone() {
             let effort = self.effort(FIRST, 0.12, 1);
             let quick = self.settings.requests / 3;
             let best = self.search_with(Stage::Structure, structure, &start, all, effort, quick)?;
@@ -214,8 +220,8 @@ impl<'a> Fit<'a> {
         }
         found.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
         let first = found[0].0;
-        let variants = variants(first);
-        let finalists = FINALISTS + variants.len();
+        let variants = if self.tells_structure() { variants(first) } else { Vec::new() };
+        let finalists = (FINALISTS + variants.len()).min(found.len() + variants.len());
         for structure in variants {
             found.insert(1, (structure, found[0].1.clone()));
         }
@@ -231,43 +237,8 @@ impl<'a> Fit<'a> {
         Ok(ranked)
     }
 
-    /// The last stage of the best structure and of those that came near, the best of them first.
-    fn rivals(&mut self, ranked: &mut Vec<Ranked>, all: &[usize]) -> Result<(), TwinError> {
-        let near = ranked[0].cost * RIVAL;
-        let is_near = |rival: &&Ranked| rival.cost <= near;
-        let rivals = ranked.iter().take(RIVALS).take_while(is_near).count().max(1);
-        let effort = self.effort(self.settings.evaluations / rivals, 0.08, 3);
-        for rival in &mut ranked[..rivals] {
-            let start = rival.ended.point.clone();
-            let found = self.search(Stage::Together, rival.structure, &start, all, effort)?;
-            (rival.ended.point, rival.cost) = found;
-        }
-        let best = ranked[..rivals].iter().map(|rival| rival.cost).fold(f64::INFINITY, f64::min);
-        // The best structure with the other reason for a bound.
-        let first = ranked[..rivals].iter().min_by(|a, b| a.cost.total_cmp(&b.cost));
-        let other =
-            first.and_then(|of| Some((of.structure, other_reason(&self.space, &of.ended.point)?)));
-        let mut rivals = rivals;
-        if let Some((structure, start)) = other {
-            let found = self.search(Stage::Together, structure, &start, all, effort)?;
-            ranked.insert(rivals, Ranked::new(structure, found));
-            rivals += 1;
-        }
-        for rival in ranked[..rivals].iter_mut().filter(|rival| rival.cost <= NEAR * best) {
-            rival.ended = self.polish(rival.structure, &rival.ended.point.clone(), all)?;
-            rival.cost = rival.ended.cost.unwrap_or(rival.cost);
-        }
-        // One without the last steps is behind all that have made them.
-        let order = |of: &Ranked| (of.ended.cost.is_none(), of.cost);
-        ranked[..rivals].sort_by(|a, b| {
-            let (a, b) = (order(a), order(b));
-            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-        });
-        Ok(())
-    }
-
     /// The last steps of a fit, and how far its parameters may be off.
-    fn polish(
+    pub(super) fn polish(
         &mut self,
         structure: Structure,
         start: &[f64],
@@ -332,7 +303,7 @@ impl<'a> Fit<'a> {
         };
         let best = self.seen.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)));
         let (structure, start) = best.map_or_else(
-            || (CANDIDATES[0], self.space.start()),
+            || (self.candidates[0], self.space.start()),
             |seen| (seen.structure, seen.point.clone()),
         );
         let effort = self.effort(WITHOUT_ONE, 0.04, 10 + out as u64);
@@ -341,34 +312,13 @@ impl<'a> Fit<'a> {
         Ok((structure, point, found[0]))
     }
 
-    /// The ranges, over all structures that explain the runs as well: where two do, a rate of one
-    /// of them is no more than a rate of the other.
-    fn doubt(&self, ranked: &[Ranked], all: &[usize]) -> Doubt {
-        let best = &ranked[0];
-        let near: Vec<(Vec<f64>, f64)> = self
-            .seen
-            .iter()
-            .filter(|seen| seen.structure == best.structure)
-            .map(|seen| (seen.point.clone(), self.mean(all, &seen.figures)))
-            .collect();
-        let (most, pairs) = traded(&best.ended.point, best.cost, &near, self.figures_of(all));
-        let mut ranges = best.ended.ranges.clone();
-        let as_good = |other: &&Ranked| other.cost <= most;
-        for other in ranked[1..].iter().filter(as_good) {
-            for (range, of) in ranges.iter_mut().zip(&other.ended.ranges) {
-                (range.low, range.high) = (range.low.min(of.low), range.high.max(of.high));
-            }
-        }
-        Doubt { ranges, pairs }
-    }
-
     /// Figures that were measured, of all these runs.
-    fn figures_of(&self, which: &[usize]) -> usize {
+    pub(super) fn figures_of(&self, which: &[usize]) -> usize {
         let of = |run: &usize| measured(self.runs[*run].1).into_iter().filter(|of| of.is_finite());
         which.iter().flat_map(of).count()
     }
 
-    fn effort(&self, evaluations: usize, step: f64, salt: u64) -> Effort {
+    pub(super) fn effort(&self, evaluations: usize, step: f64, salt: u64) -> Effort {
         Effort {
             evaluations,
             step,
@@ -376,11 +326,16 @@ impl<'a> Fit<'a> {
         }
     }
 
-    fn stopped(&self) -> bool {
+    /// There are reads: they tell how the drive is built.
+    pub(super) fn tells_structure(&self) -> bool {
+        self.candidates.len() > 1
+    }
+
+    pub(super) fn stopped(&self) -> bool {
         self.settings.stop.load(Ordering::Relaxed)
     }
 
-    fn search(
+    pub(super) fn search(
         &mut self,
         stage: Stage,
         structure: Structure,
@@ -431,7 +386,7 @@ impl<'a> Fit<'a> {
         Ok(figures)
     }
 
-    fn mean(&self, which: &[usize], figures: &[Figures]) -> f64 {
+    pub(super) fn mean(&self, which: &[usize], figures: &[Figures]) -> f64 {
         let of = |(number, figures): (&usize, &Figures)| {
             distance(&measured(self.runs[*number].1), figures)
         };
@@ -480,11 +435,15 @@ impl<'a> Fit<'a> {
         if let Some(Ok(known)) = self.journal.get(&key).map(Figures::try_from) {
             return Ok(known);
         }
-        let map = {
-            let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-            match states.get(&structure) {
-                Some(map) => map.clone(),
-                None => states.entry(structure).or_insert(prepared(&scenario)?).clone(),
+        let map = match of.is_read {
+            // An empty drive, and how large it is depends on the load.
+            false => prepared(&scenario)?,
+            true => {
+                let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+                match states.get(&structure) {
+                    Some(map) => map.clone(),
+                    None => states.entry(structure).or_insert(prepared(&scenario)?).clone(),
+                }
             }
         };
         let figures = play(&scenario, map)?;

@@ -68,9 +68,15 @@ fn read_runs(reads: &Reads, measurements: &[Measurement], text: &mut String) {
     let all = reads.runs.iter().chain(&reads.tested);
     let width = all.map(|run| measurements[run.measurement].name.len()).max();
     let width = width.unwrap_or(0).max(4);
+    let is_write =
+        |run: &ReadRun| measurements[run.measurement].latencies().is_some_and(|of| !of.is_read);
+    let loads = match reads.runs.iter().any(is_write) {
+        true => "Reads, and writes to a fresh drive",
+        false => "Reads",
+    };
     let _ = writeln!(
         text,
-        "\nReads, measured > modelled (latencies in us; error: mean of the four percentiles; \
+        "\n{loads}, measured > modelled (latencies in us; error: mean of the four percentiles; \
          held out: fitted\nwithout that run)\n\n{:width$} {:>13} {:>13} {:>13} {:>13} {:>15} {:>6} \
          {:>6} {:>8}",
         "run", "p50", "p90", "p99", "p99.9", "kIOPS", "error", "IOPS", "held out"

@@ -2,6 +2,7 @@
 
 use super::latency::Structure;
 use super::newton::Ended;
+use manx_core::flash::Device;
 
 /// A structure, where its fit lies, and how far that is off.
 pub(super) struct Ranked {
@@ -16,18 +17,30 @@ impl Ranked {
     }
 }
 
+impl Structure {
+    /// That of a device table.
+    pub(super) fn of(device: &Device) -> Self {
+        let of = &device.geometry;
+        let ways_first = false;
+        Self { channels: of.channels, ways: of.ways * of.dies, planes: of.planes, ways_first }
+    }
+
+    /// As many dies, on half and on twice the channels.
+    pub(super) fn siblings(self) -> impl Iterator<Item = Self> {
+        let of = move |channels: u32| {
+            let ways = self.dies() / channels.max(1);
+            (channels > 0 && ways > 0).then_some(Self { channels, ways, ..self })
+        };
+        [self.channels / 2, self.channels * 2].into_iter().filter_map(of)
+    }
+}
+
 /// Structures with as many dies: other channels, beside their rate, and neighbours over the dies
 /// of a channel.
 pub(super) fn variants(first: Structure) -> Vec<Structure> {
-    let mut variants = vec![Structure { ways_first: true, ..first }];
-    for channels in [first.channels / 2, first.channels * 2] {
-        let ways = first.dies() / channels.max(1);
-        if channels > 0 && ways > 0 {
-            for ways_first in [false, true] {
-                variants.push(Structure { channels, ways, ways_first, ..first });
-            }
-        }
-    }
+    let ways_first = |of: Structure| Structure { ways_first: true, ..of };
+    let mut variants = vec![ways_first(first)];
+    variants.extend(first.siblings().flat_map(|of| [of, ways_first(of)]));
     variants
 }
 
@@ -50,3 +63,18 @@ pub(super) const CANDIDATES: [Structure; 11] = {
         of(16, 8, 2),
     ]
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sibling_has_as_many_dies_on_half_or_twice_the_channels() {
+        let of = |channels, ways| Structure { channels, ways, planes: 2, ways_first: false };
+        let siblings = |of: Structure| of.siblings().collect::<Vec<_>>();
+        assert_eq!(siblings(of(8, 4)), [of(4, 8), of(16, 2)]);
+        assert_eq!(siblings(of(16, 1)), [of(8, 2)]);
+        assert_eq!(siblings(of(1, 1)), []);
+        assert_eq!(variants(of(8, 4)).len(), 5);
+    }
+}

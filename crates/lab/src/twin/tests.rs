@@ -74,7 +74,8 @@ impl Made {
     /// The measurements that fio would have made of it.
     fn measure(&self, number: u64) -> Vec<Measurement> {
         let mut rng = Rng::stream(number, "noise");
-        let base = Base { name: "tlc-enterprise", word_line: 3, seed: 1_000 + number };
+        let base =
+            Base { name: "tlc-enterprise", word_line: 3, page: 16_384, seed: 1_000 + number };
         let space = self.space();
         let mut all = Vec::new();
         for (block, depth) in [

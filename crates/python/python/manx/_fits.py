@@ -87,9 +87,9 @@ def fit(
 ) -> Twin:
     """Fits a device to what a drive was measured to do: ``manx fit``.
 
-    `measured`: files of fio's JSON (random reads of one size), or CSV of the windows of a long
-    write; ``FILE@STATE`` for one of another state than `state` (``"fresh"``, ``"filled"``,
-    ``"overwritten:N"``). `name` is that of the new device, `base` the one that it starts from.
+    `measured`: files of fio's JSON (random reads of one size, or writes to a fresh drive), or CSV
+    of the windows of a long write; ``FILE@STATE`` for one of another state than `state`
+    (``"fresh"``, ``"filled"``, ``"overwritten:N"``). `name` is that of the new device, `base` the one that it starts from.
     `capacity`: bytes that the host sees, a number or ``"1TB"``. `hold_out`: what is left out and
     predicted: ``"each"``, ``"after:2.5"``, ``"name:RUN,RUN"``, ``"none"``. `known`: numbers that are
     not looked for, or only between two, ``{"drive.link": "7GB/s"}``. `requests` (1,000 to
