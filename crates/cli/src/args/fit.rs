@@ -40,7 +40,8 @@ pub struct TwinArgs {
     pub hold_out: HoldOut,
     /// A number that is known and not looked for, or only between two, from a data sheet:
     /// drive.link=7GB/s, drive.firmware.look_up=0us..1us, drive.controller,
-    /// drive.firmware.throttle, device.channel.rate, drive.buffer, drive.buffer_hit; once for each
+    /// drive.firmware.throttle, device.geometry.channels, device.channel.rate, drive.buffer,
+    /// drive.buffer_hit; once for each
     #[arg(long, value_name = "KEY=VALUE|LOW..HIGH")]
     pub known: Vec<Known>,
     /// The root seed of the search and of the simulations

@@ -83,12 +83,18 @@ fn a_number_that_is_known_wrongly_is_told_before_anything_is_simulated() {
         known.iter().for_each(|known| args.extend(["--known", known]));
         assert_refused(&args, pieces);
     };
-    refused(&["gc.soft=1"], &["KEY one of drive.link, drive.controller"]);
+    refused(&["gc.soft=1"], &["KEY one of device.geometry.channels, drive.buffer,"]);
+    refused(&["device.geometry.channels=8.5"], &["8.5 is no number of channels"]);
+    refused(&["device.geometry.channels=0"], &["0 is nothing to know"]);
+    refused(
+        &["drive.buffer=8MiB"],
+        &["drive.buffer and drive.buffer_hit for writes to a fresh drive"],
+    );
     refused(&["drive.link"], &["KEY=VALUE or KEY=LOW..HIGH is allowed"]);
     refused(&["drive.link=fast"], &["drive.link", "a rate: "]);
     refused(&["drive.controller=7GB/s"], &["drive.controller", "7GB/s"]);
     refused(&["drive.link=7GB/s..3GB/s"], &["begins above its end"]);
-    refused(&["drive.link=unlimited"], &["unlimited is no rate to know"]);
+    refused(&["drive.link=unlimited"], &["unlimited is nothing to know"]);
     refused(&["drive.link=7GB/s", "drive.link=6GB/s"], &["drive.link: it is said twice"]);
     refused(&["drive.link=1MB/s"], &["contradicts what was measured, by which it is 66 MB/s at"]);
     refused(&["drive.firmware.throttle=1GB/s"], &["these measurements have no use for it"]);

@@ -127,6 +127,7 @@ impl Table<'_> {
                 reads.structures.len()
             ),
         };
+        let channels = reads.space.known.iter().find(|of| of.key == "device.geometry.channels");
         for (key, value) in structure.keys() {
             let Some(key) =
                 KEYS.into_iter().find(|known| key.strip_prefix("device.") == Some(known))
@@ -134,7 +135,11 @@ impl Table<'_> {
                 continue;
             };
             let alike = ["geometry.dies", "feature.program_planes", "feature.cache_read"];
-            let source = if alike.contains(&key) { ALIKE } else { of.as_str() };
+            let source = match channels {
+                Some(known) if key == "geometry.channels" => known.source(),
+                _ if alike.contains(&key) => ALIKE,
+                _ => of.as_str(),
+            };
             self.set(key, value, source);
         }
         for (number, parameter) in reads.space.parameters.iter().enumerate() {

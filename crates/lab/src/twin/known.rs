@@ -9,7 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Keys that can be known, each with the unit of its parameter.
-const KEYS: [(&str, Unit); 7] = [
+const KEYS: [(&str, Unit); 8] = [
+    (CHANNELS, Unit::Count),
     ("drive.buffer", Unit::MebiBytes),
     ("drive.buffer_hit", Unit::Micros),
     ("drive.link", Unit::MegaBytes),
@@ -35,6 +36,12 @@ impl Known {
     /// Its source in the files of a twin.
     pub(super) const SOURCE: &'static str = "known: --known said so, and nothing was fitted";
 
+    /// The source of a number that is not searched on a scale.
+    pub(super) fn source(&self) -> &'static str {
+        let bounded = "fitted, between what --known allows, by depths and sizes of reads";
+        if self.is_exact() { Self::SOURCE } else { bounded }
+    }
+
     fn is_exact(&self) -> bool {
         self.low >= self.high
     }
@@ -53,7 +60,8 @@ impl Known {
     pub(super) fn overrides(&self) -> Vec<Override> {
         let set = |key, value| Override::new(key, value, "--known");
         let mut all = Vec::new();
-        if !self.is_no_core() {
+        // A structure says how many channels there are.
+        if !self.is_no_core() && self.key != CHANNELS {
             if self.key == LOOK_UP {
                 all.push(set(CORES, "1".to_string()));
             }
@@ -74,6 +82,7 @@ impl Known {
     }
 }
 
+const CHANNELS: &str = "device.geometry.channels";
 const LOOK_UP: &str = "drive.firmware.look_up";
 const CORES: &str = "drive.firmware.cores";
 
@@ -102,6 +111,10 @@ impl FromStr for Known {
 
 /// A value in the unit of a parameter.
 fn number(unit: Unit, text: &str) -> Result<f64, String> {
+    if unit == Unit::Count {
+        let wrong = |_| format!("{text} is no number of channels; a whole one is allowed");
+        return text.parse::<u32>().map(f64::from).map_err(wrong);
+    }
     match unit {
         Unit::Micros => text.parse::<Duration>().map(|time| time.as_us_f64()),
         Unit::MebiBytes => text.parse::<Bytes>().map(|of| of.get() as f64 / f64::from(1 << 20)),
@@ -125,6 +138,9 @@ impl Space {
     /// slower, and a look-up no longer, than what was measured allows.
     pub(super) fn knowing(mut self, all: &[Known]) -> Result<Self, TwinError> {
         for known in all {
+            if known.key == CHANNELS {
+                self.known.push(known.clone());
+            }
             let Some(at) = self.at(&Place::Key(known.key)) else { continue };
             let Parameter { low, high, start, from, unit, .. } = &mut self.parameters[at];
             let is_too_slow = known.key == "drive.link" && known.high < *low;
@@ -153,6 +169,12 @@ impl Space {
         Ok(self)
     }
 
+    /// The nearest number of channels that is known to be possible.
+    pub(super) fn channels(&self, near: u32) -> u32 {
+        let known = self.known.iter().filter(|of| of.key == CHANNELS);
+        known.fold(near, |near, of| near.clamp(of.low as u32, of.high as u32))
+    }
+
     /// Those that are known exactly.
     pub(super) fn exact(&self) -> impl Iterator<Item = &Known> {
         self.known.iter().filter(|known| known.is_exact())
@@ -173,6 +195,7 @@ impl Settings<'_> {
                 "drive.link" => has_reads || has_fresh || has_writes,
                 "drive.firmware.throttle" => has_writes,
                 "drive.buffer" | "drive.buffer_hit" => has_fresh,
+                CHANNELS => has_reads,
                 _ => has_reads || has_fresh,
             };
             if self.known[..at].iter().any(|of| of.key == *key) {
@@ -182,8 +205,8 @@ impl Settings<'_> {
                 return error(
                     key,
                     "these measurements have no use for it; drive.firmware.throttle is for a long \
-                     write, drive.buffer and drive.buffer_hit for writes to a fresh drive, the \
-                     others for both and for reads, drive.link for all",
+                     write, drive.buffer and drive.buffer_hit for writes to a fresh drive, \
+                     device.geometry.channels for reads, the others for both, drive.link for all",
                 );
             }
         }
@@ -199,6 +222,11 @@ mod tests {
     fn a_number_is_known_or_lies_between_two() {
         let link: Known = "drive.link=7GB/s".parse().unwrap();
         assert_eq!((link.low, link.high, link.written().as_str()), (7000.0, 7000.0, "7000MB/s"));
+        let channels: Known = "device.geometry.channels=8".parse().unwrap();
+        let space = Space::default().knowing(&[channels]).unwrap();
+        assert_eq!(([4, 8, 16].map(|of| space.channels(of))), [8; 3]);
+        assert!(space.overrides(&[], "").is_empty() && space.exact().count() == 1);
+        assert!("device.geometry.channels=8.5".parse::<Known>().is_err());
         let some: Known = "drive.firmware.look_up = 0us..1us".parse().unwrap();
         assert_eq!((some.low, some.high, some.is_exact()), (0.0, 1.0, false));
         assert_eq!(some.to_string(), "0.00 us .. 1.00 us");

@@ -132,11 +132,11 @@ pub fn fit(
         page: device.geometry.page.get(),
         seed: settings.seed,
     };
+    let space = space_of(&runs, device).knowing(settings.known)?;
     let candidates = match runs.iter().any(|(_, of)| of.is_read) {
-        true => CANDIDATES.to_vec(),
+        true => allowed(&space, CANDIDATES.into_iter()),
         false => vec![Structure::of(device)],
     };
-    let space = space_of(&runs, device).knowing(settings.known)?;
     let states = Mutex::new(BTreeMap::new());
     let (seen, evaluations) = (Vec::new(), 0);
     let mut fit =
@@ -144,6 +144,17 @@ pub fn fit(
     let mut reads = fit.run()?;
     fit.test(&mut reads, &tested)?;
     Ok(Some(reads))
+}
+
+/// The candidates on as many channels as are known.
+fn allowed(space: &Space, all: impl Iterator<Item = Structure>) -> Vec<Structure> {
+    let mut allowed: Vec<Structure> = Vec::new();
+    for of in all.map(|of| of.on(space.channels(of.channels))) {
+        if !allowed.contains(&of) {
+            allowed.push(of);
+        }
+    }
+    allowed
 }
 
 impl<'a> Fit<'a> {
@@ -220,7 +231,8 @@ impl<'a> Fit<'a> {
         }
         found.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
         let first = found[0].0;
-        let variants = if self.tells_structure() { variants(first) } else { Vec::new() };
+        let mut variants = if self.tells_structure() { variants(first) } else { Vec::new() };
+        variants.retain(|of| self.space.channels(of.channels) == of.channels);
         let finalists = (FINALISTS + variants.len()).min(found.len() + variants.len());
         for structure in variants {
             found.insert(1, (structure, found[0].1.clone()));

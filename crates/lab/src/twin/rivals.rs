@@ -60,7 +60,11 @@ impl Fit<'_> {
             let found = self.search(Stage::Together, structure, &start, all, effort)?;
             others.push(Ranked::new(structure, found));
         }
-        for sibling in structure.siblings().filter(|_| self.tells_structure()) {
+        let may = |of: &Structure| {
+            self.tells_structure() && self.space.channels(of.channels) == of.channels
+        };
+        let siblings: Vec<Structure> = structure.siblings().filter(may).collect();
+        for sibling in siblings {
             let start = same_rate(&self.space, &point, structure, sibling);
             others.push(Ranked::new(sibling, (start, f64::INFINITY)));
         }

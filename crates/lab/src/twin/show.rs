@@ -323,6 +323,7 @@ fn read_document(reads: &Reads, measurements: &[Measurement]) -> Value {
         let (percentiles, iops) = errors(&run.measured, &run.modelled);
         json!({
             "name": measurements[run.measurement].name,
+            "writes": measurements[run.measurement].latencies().is_some_and(|of| !of.is_read),
             "measured": figures(&run.measured),
             "modelled": figures(&run.modelled),
             "held_out": run.held_out.as_ref().map(figures),

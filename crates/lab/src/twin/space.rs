@@ -2,8 +2,7 @@
 //! written.
 //!
 //! The search sees each parameter as a number from 0 to 1 between its bounds, on a logarithmic
-//! scale where its bounds differ by a factor, so that a step means as much for a link as for tR; a
-//! channel on the scale of its time.
+//! scale where its bounds differ by a factor, so that a step means as much for a link as for tR.
 
 use super::known::Known;
 use manx_core::config::Override;
@@ -19,6 +18,8 @@ pub enum Unit {
     MebiBytes,
     /// A share.
     Share,
+    /// How many.
+    Count,
 }
 
 impl Unit {
@@ -30,6 +31,7 @@ impl Unit {
             Unit::MegaBytes => format!("{}MB/s", value.round().max(1.0) as u64),
             Unit::MebiBytes => format!("{}KiB", (value * 1024.0).round().max(1.0) as u64),
             Unit::Share => format!("{value:.4}"),
+            Unit::Count => format!("{value:.0}"),
         }
     }
 
@@ -40,6 +42,7 @@ impl Unit {
             Unit::MegaBytes => format!("{value:.0} MB/s"),
             Unit::MebiBytes => format!("{value:.2} MiB"),
             Unit::Share => format!("{value:.4}"),
+            Unit::Count => format!("{value:.0}"),
         }
     }
 }
@@ -87,18 +90,10 @@ impl Parameter {
         self.low > 0.0 && self.high / self.low > 4.0
     }
 
-    /// On the scale of its time: what a page takes on its channel adds to tR, so that the two trade
-    /// off along a straight line, on which ranges go.
-    fn is_time(&self) -> bool {
-        self.place == Place::Key("device.channel.rate") && self.low > 0.0
-    }
-
     /// The value at `x`, from 0 to 1.
     pub fn at(&self, x: f64) -> f64 {
         let x = x.clamp(0.0, 1.0);
-        if self.is_time() {
-            1.0 / (1.0 / self.low + (1.0 / self.high - 1.0 / self.low) * x)
-        } else if self.is_log() {
+        if self.is_log() {
             self.low * (self.high / self.low).powf(x)
         } else {
             self.low + (self.high - self.low) * x
@@ -108,9 +103,7 @@ impl Parameter {
     /// Where `value` lies, from 0 to 1.
     pub fn x(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
-        if self.is_time() {
-            (1.0 / value - 1.0 / self.low) / (1.0 / self.high - 1.0 / self.low)
-        } else if self.is_log() {
+        if self.is_log() {
             (value / self.low).ln() / (self.high / self.low).ln()
         } else {
             (value - self.low) / (self.high - self.low)
@@ -217,27 +210,4 @@ pub(super) fn listed(values: &[String]) -> String {
         "[{}]",
         values.iter().map(|value| format!("\"{value}\"")).collect::<Vec<_>>().join(", ")
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_channel_lies_on_the_scale_of_its_time_and_a_link_on_that_of_its_factors() {
-        let of = |key| {
-            let (place, unit) = (Place::Key(key), Unit::MegaBytes);
-            let (low, high, start, base, from) = (200.0, 4800.0, 400.0, None, String::new());
-            Parameter { place, unit, low, high, start, base, from }
-        };
-        let (channel, link) = (of("device.channel.rate"), of("drive.link"));
-        for parameter in [&channel, &link] {
-            for value in [200.0, 400.0, 1234.0, 4800.0] {
-                assert!((parameter.at(parameter.x(value)) - value).abs() < 1e-6);
-            }
-        }
-        let time = |x: f64| 4096.0 / channel.at(x);
-        assert!((time(0.25) - time(0.5) - (time(0.5) - time(0.75))).abs() < 1e-9);
-        assert!((link.at(0.5) - (200.0f64 * 4800.0).sqrt()).abs() < 1e-6);
-    }
 }

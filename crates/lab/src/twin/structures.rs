@@ -25,6 +25,11 @@ impl Structure {
         Self { channels: of.channels, ways: of.ways * of.dies, planes: of.planes, ways_first }
     }
 
+    /// About as many dies on so many channels.
+    pub(super) fn on(self, channels: u32) -> Self {
+        Self { channels, ways: (self.dies() / channels.max(1)).max(1), ..self }
+    }
+
     /// As many dies, on half and on twice the channels.
     pub(super) fn siblings(self) -> impl Iterator<Item = Self> {
         let of = move |channels: u32| {

@@ -164,10 +164,15 @@ fn median(of: &mut [f64]) -> f64 {
     of.get(of.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
+/// A number of the environment, or another.
+fn asked<T: std::str::FromStr>(name: &str, or: T) -> T {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(or)
+}
+
 /// Fits a drive that is made up, and counts its parameters.
 fn recover(number: u64, came: &mut BTreeMap<&'static str, Came>) -> bool {
     let made = made(number);
-    let reads = fit_of(&made, number, 120).reads.unwrap();
+    let reads = fit_of(&made, number, asked("MANX_EVALUATIONS", 120)).reads.unwrap();
     println!("{number}: {:?} as {:?}", made.structure, reads.structure);
     for (structure, cost) in &reads.structures[..4] {
         println!("  {cost:.4} {structure:?}");
@@ -200,15 +205,13 @@ fn recover(number: u64, came: &mut BTreeMap<&'static str, Came>) -> bool {
 
 /// Acceptance 4 of the twins, and the table of docs/twins.md:
 /// `cargo test --release -p manx-lab recovery -- --ignored --nocapture`; `MANX_FIRST=10
-/// MANX_DRIVES=5` for some of the drives.
+/// MANX_DRIVES=5` for some of the drives, `MANX_EVALUATIONS=600` for a search as long as that of
+/// users.
 #[test]
 // A campaign and no part of `make test`: its command is above.
 #[ignore = "half a minute for each drive"]
 fn recovery_of_drives_drawn_at_random() {
-    let number = |name, or| -> u64 {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(or)
-    };
-    let (first, drives) = (number("MANX_FIRST", 0), number("MANX_DRIVES", 30));
+    let (first, drives) = (asked("MANX_FIRST", 0u64), asked("MANX_DRIVES", 30));
     let mut came = BTreeMap::new();
     let same = (first..first + drives).filter(|number| recover(*number, &mut came)).count();
     let (mut asked, mut good) = (0, 0);

@@ -28,6 +28,8 @@ pub struct Run {
     pub is_tested: bool,
     /// Parameters explain it.
     pub is_explained: bool,
+    /// Of writes to a fresh drive, not of reads.
+    pub is_write: bool,
 }
 
 /// Mean errors of the reads.
@@ -130,6 +132,7 @@ impl Run {
             iops: figure("iops")?,
             error: value["error_percentiles"].as_f64()?,
             held_out: value["error_held_out"].as_f64(),
+            is_write: value["writes"] == true,
             is_tested,
             is_explained: value["explained"].as_bool().unwrap_or(true),
         })
@@ -220,10 +223,15 @@ impl Fit {
     }
 
     pub(super) fn fitted_on(&self) -> String {
-        let runs = self.runs.iter().filter(|run| !run.is_tested).count();
+        let runs = |is_write| {
+            let of = self.runs.iter().filter(|run| !run.is_tested && run.is_write == is_write);
+            of.count()
+        };
         let mut parts = Vec::new();
-        if runs > 0 {
-            parts.push(format!("{runs} runs of random reads"));
+        for (runs, of) in [(runs(false), "random reads"), (runs(true), "writes to a fresh drive")] {
+            if runs > 0 {
+                parts.push(format!("{runs} runs of {of}"));
+            }
         }
         if let Some(long) = self.long.as_ref().filter(|long| long.windows.is_empty()) {
             let windows = long.parts.first().map_or(0, |part| part.windows);
