@@ -1,8 +1,9 @@
 //! Fits of drives that Manx itself measured: what is known comes back, or is told as undetermined.
 
 use super::latency::{Base, Structure, distance, measured, play, prepared, scenario};
+use super::tests_fresh::load;
 use super::*;
-use crate::measure::{DriveState, Latencies};
+use crate::measure::DriveState;
 use manx_core::sim::Rng;
 use std::collections::BTreeMap;
 
@@ -87,20 +88,7 @@ impl Made {
             (65_536, 1),
             (65_536, 16),
         ] {
-            let mut of = Latencies {
-                engine: "made".to_string(),
-                is_read: true,
-                is_sequential: false,
-                is_map: false,
-                block,
-                depth,
-                processes: 1,
-                drives: 1,
-                iops: 0.0,
-                mean_us: 0.0,
-                percentiles_us: [0.0; 4],
-                fast_us: None,
-            };
+            let mut of = load(true, block, depth);
             let scenario =
                 scenario(&base, self.structure, &space, &space.start(), &of, 30_000).unwrap();
             let figures = play(&scenario, prepared(&scenario).unwrap()).unwrap();

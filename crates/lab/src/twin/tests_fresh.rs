@@ -82,7 +82,8 @@ impl Made {
     }
 }
 
-fn load(is_read: bool, block: u64, depth: u32) -> Latencies {
+/// A load of one process on one drive, not measured yet.
+pub(super) fn load(is_read: bool, block: u64, depth: u32) -> Latencies {
     Latencies {
         engine: "made".to_string(),
         is_read,
