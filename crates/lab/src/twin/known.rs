@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// Keys that can be known, each with the unit of its parameter.
 const KEYS: [(&str, Unit); 8] = [
     (CHANNELS, Unit::Count),
-    ("drive.buffer", Unit::MebiBytes),
+    (BUFFER, Unit::MebiBytes),
     ("drive.buffer_hit", Unit::Micros),
     ("drive.link", Unit::MegaBytes),
     ("drive.controller", Unit::Micros),
@@ -82,6 +82,7 @@ impl Known {
     }
 }
 
+const BUFFER: &str = "drive.buffer";
 const CHANNELS: &str = "device.geometry.channels";
 const LOOK_UP: &str = "drive.firmware.look_up";
 const CORES: &str = "drive.firmware.cores";
@@ -138,7 +139,7 @@ impl Space {
     /// slower, and a look-up no longer, than what was measured allows.
     pub(super) fn knowing(mut self, all: &[Known]) -> Result<Self, TwinError> {
         for known in all {
-            if known.key == CHANNELS {
+            if known.key == CHANNELS || known.key == BUFFER {
                 self.known.push(known.clone());
             }
             let Some(at) = self.at(&Place::Key(known.key)) else { continue };
@@ -194,12 +195,15 @@ impl Settings<'_> {
             let is_used = match *key {
                 "drive.link" => has_reads || has_fresh || has_writes,
                 "drive.firmware.throttle" => has_writes,
-                "drive.buffer" | "drive.buffer_hit" => has_fresh,
+                BUFFER | "drive.buffer_hit" => has_fresh,
                 CHANNELS => has_reads,
                 _ => has_reads || has_fresh,
             };
             if self.known[..at].iter().any(|of| of.key == *key) {
                 return error(key, "it is said twice; once is allowed");
+            }
+            if *key == BUFFER && !self.known[at].is_exact() {
+                return error(key, "it is not looked for; KEY=VALUE is allowed");
             }
             if !is_used {
                 return error(
@@ -222,6 +226,9 @@ mod tests {
     fn a_number_is_known_or_lies_between_two() {
         let link: Known = "drive.link=7GB/s".parse().unwrap();
         assert_eq!((link.low, link.high, link.written().as_str()), (7000.0, 7000.0, "7000MB/s"));
+        let buffer: Known = "drive.buffer=16MiB".parse().unwrap();
+        let space = Space::default().knowing(&[buffer]).unwrap();
+        assert_eq!(space.buffer(&[]), Some(16 << 20));
         let channels: Known = "device.geometry.channels=8".parse().unwrap();
         let space = Space::default().knowing(&[channels]).unwrap();
         assert_eq!(([4, 8, 16].map(|of| space.channels(of))), [8; 3]);

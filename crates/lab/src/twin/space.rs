@@ -150,7 +150,8 @@ impl Space {
         self.parameters.iter().zip(point).map(|(parameter, x)| parameter.at(*x)).collect()
     }
 
-    /// Bytes of the write buffer at a point, where it is a parameter or known.
+    /// Bytes of the write buffer at a point, where it is known, or a parameter of a drive that is
+    /// made up.
     pub(super) fn buffer(&self, point: &[f64]) -> Option<u64> {
         const KEY: &str = "drive.buffer";
         let searched = self.at(&Place::Key(KEY)).map(|at| self.parameters[at].at(point[at]));

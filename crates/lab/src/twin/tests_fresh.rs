@@ -169,7 +169,6 @@ fn fresh_drives_drawn_at_random_come_back() {
         for (at, parameter) in reads.space.parameters.iter().enumerate() {
             let truth = match parameter.place {
                 Place::Program => made.program_us * dies,
-                Place::Key("drive.buffer") => made.buffer_mib,
                 Place::Key("drive.buffer_hit") => made.hit_us,
                 _ => continue,
             };
