@@ -64,7 +64,7 @@ fn fresh_writes() -> Vec<JobFile> {
         let name = format!("write-{block}-qd{depth}.fio");
         let output = name.trim_end_matches(".fio");
         let text = format!(
-            "; Made by `manx fit --jobs`: to tell the buffer and the time of a program.\n; IT \
+            "; Made by `manx fit --jobs`: to tell the buffer's time and that of a program.\n; IT \
              DESTROYS ALL DATA of the drive: begin with a formatted one (nvme format).\n; Cost: \
              {gigabytes} GB written, at most {FRESH_SECONDS} s.\n; fio --output-format=json+ \
              --output={output}.json --filename=/dev/THE-DRIVE {name}, then manx fit \
@@ -132,8 +132,8 @@ fn open_loads(reads: &Reads) -> Vec<(&'static str, Load)> {
                 add("the time of a look-up of the map", (131_072, 16, 4));
             }
             Place::Key("drive.link") => add("the link", (131_072, 64, 4)),
-            // `fresh_writes` tells these.
-            Place::Key("drive.buffer" | "drive.buffer_hit") => {}
+            // `fresh_writes` tells it.
+            Place::Key("drive.buffer_hit") => {}
             Place::Key(_) | Place::Delay(_) => add("the fixed delays", (512, 1, 1)),
             Place::Busy(_) => add("the work of an engine's thread", (4096, 256, 1)),
             Place::Page(_) => {

@@ -170,6 +170,12 @@ impl Space {
         Ok(self)
     }
 
+    /// Bytes of the write buffer, where it is known.
+    pub(super) fn buffer(&self) -> Option<u64> {
+        let known = self.exact().find(|of| of.key == BUFFER)?;
+        Some((known.low * f64::from(1 << 20)) as u64)
+    }
+
     /// The nearest number of channels that is known to be possible.
     pub(super) fn channels(&self, near: u32) -> u32 {
         let known = self.known.iter().filter(|of| of.key == CHANNELS);
@@ -221,30 +227,32 @@ impl Settings<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::error::Error;
 
     #[test]
-    fn a_number_is_known_or_lies_between_two() {
-        let link: Known = "drive.link=7GB/s".parse().unwrap();
+    fn a_number_is_known_or_lies_between_two() -> Result<(), Box<dyn Error>> {
+        let link: Known = "drive.link=7GB/s".parse()?;
         assert_eq!((link.low, link.high, link.written().as_str()), (7000.0, 7000.0, "7000MB/s"));
-        let buffer: Known = "drive.buffer=16MiB".parse().unwrap();
-        let space = Space::default().knowing(&[buffer]).unwrap();
-        assert_eq!(space.buffer(&[]), Some(16 << 20));
-        let channels: Known = "device.geometry.channels=8".parse().unwrap();
-        let space = Space::default().knowing(&[channels]).unwrap();
+        let buffer: Known = "drive.buffer=16MiB".parse()?;
+        let space = Space::default().knowing(&[buffer])?;
+        assert_eq!(space.buffer(), Some(16 << 20));
+        let channels: Known = "device.geometry.channels=8".parse()?;
+        let space = Space::default().knowing(&[channels])?;
         assert_eq!(([4, 8, 16].map(|of| space.channels(of))), [8; 3]);
         assert!(space.overrides(&[], "").is_empty() && space.exact().count() == 1);
         assert!("device.geometry.channels=8.5".parse::<Known>().is_err());
-        let some: Known = "drive.firmware.look_up = 0us..1us".parse().unwrap();
+        let some: Known = "drive.firmware.look_up = 0us..1us".parse()?;
         assert_eq!((some.low, some.high, some.is_exact()), (0.0, 1.0, false));
         assert_eq!(some.to_string(), "0.00 us .. 1.00 us");
         for wrong in ["drive.link", "gc.soft=1", "drive.link=3us", "drive.link=7GB/s..1GB/s"] {
             assert!(wrong.parse::<Known>().is_err(), "{wrong}");
         }
         assert!("drive.link=0MB/s".parse::<Known>().is_err());
+        Ok(())
     }
 
     #[test]
-    fn what_is_known_is_no_parameter_and_what_is_bounded_stays_one() {
+    fn what_is_known_is_no_parameter_and_what_is_bounded_stays_one() -> Result<(), Box<dyn Error>> {
         let new = |key| {
             let (place, unit) = (Place::Key(key), Unit::MegaBytes);
             let (low, high, start, base, from) = (1.0, 9e3, 5.0, None, String::new());
@@ -252,15 +260,16 @@ mod tests {
         };
         let parameters = vec![new("drive.link"), new("device.channel.rate")];
         let known = ["drive.link=7GB/s", "device.channel.rate=400MB/s..800MB/s"];
-        let known: Vec<Known> = known.map(|of| of.parse().unwrap()).into();
-        let space = Space { parameters, known: Vec::new() }.knowing(&known).unwrap();
+        let known: Vec<Known> = known.into_iter().map(str::parse).collect::<Result<_, _>>()?;
+        let space = Space { parameters, known: Vec::new() }.knowing(&known)?;
         let [Parameter { low, high, start, .. }] = &space.parameters[..] else { panic!() };
         assert_eq!((*low, *high, *start), (400.0, 800.0, 400.0));
-        let slow = ["drive.link=3MB/s".parse().unwrap()];
+        let slow = ["drive.link=3MB/s".parse()?];
         let (parameters, known) = (vec![Parameter { low: 5.0, ..new("drive.link") }], Vec::new());
         let error = Space { parameters, known }.knowing(&slow).unwrap_err().to_string();
         assert!(error.contains("contradicts what was measured, by which it is 5 MB/s"), "{error}");
         let written = format!("{:?}", space.overrides(&[0.0], ""));
         assert!(written.contains("drive.link") && written.contains("7000MB/s"), "{written}");
+        Ok(())
     }
 }

@@ -31,8 +31,8 @@ const WRITTEN: u64 = 256 << 20;
 const LEAST_ROWS: u64 = 2;
 /// Keys that reads do not feel.
 const OF_WRITES: [&str; 3] = ["device.timing.program", "drive.buffer", "drive.buffer_hit"];
-/// The buffer of a drive that only reads.
-const READ_BUFFER: u64 = 64 << 20;
+/// The write buffer where none is known.
+const BUFFER: u64 = 64 << 20;
 
 /// How a drive is built, as far as random reads tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,11 +111,11 @@ pub fn scenario(
     );
     let slots = u64::from(of.depth) * u64::from(of.processes);
     let mut warmup = WARMUP + 2 * slots;
-    let (mut requests, mut buffer, mut blocks) = (requests, READ_BUFFER, BLOCKS);
+    let (mut requests, mut buffer, mut blocks) = (requests, BUFFER, BLOCKS);
     let mut state = ("100", "fill");
     if !of.is_read {
         let row = u64::from(base.word_line) * base.page * structure.planes_of_all();
-        buffer = space.buffer(point).unwrap_or(READ_BUFFER).max(LEAST_ROWS * row);
+        buffer = space.buffer().unwrap_or(BUFFER).max(LEAST_ROWS * row);
         requests = requests.min(WRITTEN / of.block).max(1);
         // Steady from where the buffer is full.
         warmup += buffer / of.block;

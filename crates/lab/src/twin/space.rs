@@ -150,15 +150,6 @@ impl Space {
         self.parameters.iter().zip(point).map(|(parameter, x)| parameter.at(*x)).collect()
     }
 
-    /// Bytes of the write buffer at a point, where it is known, or a parameter of a drive that is
-    /// made up.
-    pub(super) fn buffer(&self, point: &[f64]) -> Option<u64> {
-        const KEY: &str = "drive.buffer";
-        let searched = self.at(&Place::Key(KEY)).map(|at| self.parameters[at].at(point[at]));
-        let known = || self.exact().find(|of| of.key == KEY).map(|of| of.low);
-        searched.or_else(known).map(|mebibytes| (mebibytes * f64::from(1 << 20)) as u64)
-    }
-
     /// tR of each page type at a point, in microseconds; empty where it is not a parameter.
     pub fn reads(&self, point: &[f64]) -> Vec<f64> {
         let mut reads: Vec<f64> = Vec::new();

@@ -196,8 +196,7 @@ fn recover(number: u64, came: &mut BTreeMap<&'static str, Came>) -> bool {
 /// MANX_DRIVES=5` for some of the drives, `MANX_EVALUATIONS=600` for a search as long as that of
 /// users.
 #[test]
-// A campaign and no part of `make test`: its command is above.
-#[ignore = "half a minute for each drive"]
+#[ignore = "a campaign of minutes for each drive, no part of make test: its command is above"]
 fn recovery_of_drives_drawn_at_random() {
     let (first, drives) = (asked("MANX_FIRST", 0u64), asked("MANX_DRIVES", 30));
     let mut came = BTreeMap::new();

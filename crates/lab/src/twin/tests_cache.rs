@@ -111,8 +111,7 @@ fn a_cliff_lies_where_the_cache_is_full() {
 
 /// `cargo test --release -p manx-lab cached -- --ignored --nocapture`; `MANX_DRIVES=3` for some.
 #[test]
-// A campaign and no part of `make test`: its command is above.
-#[ignore = "minutes for each drive"]
+#[ignore = "a campaign of minutes for each drive, no part of make test: its command is above"]
 fn cached_drives_drawn_at_random_come_back() {
     let (mut found_well, mut all) = (0, 0);
     let drives =
