@@ -5,7 +5,7 @@
 #   fuzz/run.sh SECONDS FORMAT..   each format for so many seconds, one after the other, on JOBS cores (default 1)
 #   AT_ONCE=N fuzz/run.sh ..       N formats at a time
 #   fuzz/run.sh SECONDS            the same for every format, and for the sniffer (`any`)
-#   PROFILE=minute fuzz/run.sh ..  a build that takes a third of the time, for few seconds of each
+#   PROFILE=minute fuzz/run.sh ..  a quicker build, for few seconds of each
 #
 # The corpus of a format is fuzz/corpus/FORMAT: hand-made traces and what libFuzzer found worth keeping. What is found
 # now goes to fuzz/target/found/FORMAT; `fuzz/run.sh merge FORMAT..` keeps what adds coverage. A crash is left in
