@@ -90,7 +90,7 @@ fn a_device_is_shown_with_its_capacities_and_the_source_of_each_number() {
     assert!(!said.contains("(no source)"), "{said}");
     assert_eq!(
         stdout(&manx(&["device", "list"])).lines().filter(|line| !line.starts_with(' ')).count(),
-        11
+        12
     );
 }
 
@@ -198,6 +198,35 @@ fn a_preemptive_run_that_never_gives_way_is_warned_of() {
     assert!(stdout(&low).contains("GC runs began at or below gc.hard"), "{}", stdout(&low));
     let apart = manx(&["run", "quick", "--policy", "preemptive", "--set", "workload.rate=500"]);
     assert!(!stdout(&apart).contains("gc.hard"), "{}", stdout(&apart));
+}
+
+/// A load that the drive cannot do: its WAF is that of what the drive took, its rates are of the
+/// time until the last request ended, with an error too, and a warning says that it stays behind.
+#[test]
+fn an_overloaded_drive_has_the_waf_of_what_it_took_and_says_that_it_stays_behind() {
+    let run = |sets: &[&str]| -> serde_json::Value {
+        let mut args = vec!["run", "quick", "--policy", "base", "--json"];
+        let writes = ["workload.read_percent=0", "workload.rate=20000"];
+        writes.iter().chain(sets).for_each(|set| args.extend(["--set", set]));
+        let document: serde_json::Value = serde_json::from_str(&stdout(&manx(&args))).unwrap();
+        document["runs"][0].clone()
+    };
+    let starved = run(&["measure.timeout=500ms"]);
+    assert!(starved["flash"]["waf"].as_f64().unwrap() > 2.0, "{}", starved["flash"]);
+    let whole = run(&["measure.timeout=0s"]);
+    assert!(whole["warnings"].to_string().contains("stays behind this load"), "{whole}");
+    let late = run(&["measure.timeout=0s", "measure.warmup_requests=15000"]);
+    let [whole, late] = [&whole, &late].map(|of| of["flash"]["waf"].as_f64().unwrap());
+    assert!((late / whole - 1.0).abs() < 0.15, "{whole} {late}");
+    let reset = run(&[
+        "host.on_timeout=reset",
+        "measure.timeout=20ms",
+        "host.reset=5ms",
+        "host.retries=1",
+        "measure.warmup_requests=0",
+    ]);
+    let first = reset["resets"]["first_at_s"].as_f64().unwrap();
+    assert!(reset["virtual_s"].as_f64().unwrap() > first, "{}", reset["virtual_s"]);
 }
 
 #[test]

@@ -271,6 +271,9 @@ impl<S: Storage> Driver<S> {
     pub(super) fn fail(&mut self, now: Instant, issued: Issued) {
         self.progress.completed += 1;
         self.progress.failed += 1;
+        if issued.counted {
+            self.measured.until = now;
+        }
         self.jobs[issued.job as usize].completed(now, issued.thread);
     }
 
@@ -397,6 +400,9 @@ impl<S: Storage> Driver<S> {
         let of_job = self.jobs.get_mut(job as usize);
         let seen = of_job.map_or(completion.at, |job| job.seen(completion.at, sectors));
         if !completion.status.is_served() {
+            if counted {
+                self.measured.until = completion.at;
+            }
             return if seen == at { seen + TURNED_AWAY } else { seen };
         }
         if counted {
@@ -422,6 +428,11 @@ impl<S: Storage> Driver<S> {
     /// The virtual time reached.
     pub fn now(&self) -> Instant {
         self.now
+    }
+
+    /// When the last request so far came.
+    pub fn last_arrival(&self) -> Instant {
+        self.issued.iter().map(|issued| issued.at).max().unwrap_or(Instant::START)
     }
 
     /// How far the run is.

@@ -38,7 +38,7 @@ pub struct Measured {
     pub free_before: Vec<Option<u64>>,
     /// Host writes and reclaimed blocks up to moments on the way.
     pub moments: Moments,
-    /// When the last counted request completed.
+    /// When the last counted request ended, with an error or without.
     pub until: Instant,
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 counters! {
     /// Counters of a drive.
     pub struct Counters {
-        /// Bytes that the host wrote.
+        /// Bytes that the host wrote: of units that the buffer has taken.
         sum host_bytes_written: u64,
         /// Map units of host data programmed.
         sum host_units: u64,

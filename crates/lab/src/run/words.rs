@@ -1,9 +1,40 @@
-//! Warnings of power losses and resets.
+//! Warnings of power losses and resets, and of a drive that stays behind its load.
 
 use super::totals::seconds;
-use manx_core::host::Outage;
+use manx_core::config::Scenario;
+use manx_core::drive::Storage;
+use manx_core::host::{Arrival, Driver, Outage};
 use manx_core::stats::{PowerLossReport, ResetCounters};
 use manx_core::units::Duration;
+
+/// A drive that answers the last requests of an open loop so much later, as a share of the time in
+/// which they came, was behind; with fewer requests one GC run is as long.
+const BEHIND: f64 = 0.1;
+const LEAST_REQUESTS: u64 = 1_000;
+
+/// An open loop goes on whether or not the drive can do it.
+pub(super) fn behind_warning<S: Storage>(
+    driver: &Driver<S>,
+    scenario: &Scenario,
+) -> Option<String> {
+    let closed = [Arrival::Closed, Arrival::Paced, Arrival::PacedSmooth];
+    let is_open = scenario.workload.jobs.iter().any(|job| !closed.contains(&job.arrival));
+    let (since, last, until) =
+        (driver.measured().since, driver.last_arrival(), driver.measured().until);
+    if !is_open || driver.progress().issued < LEAST_REQUESTS || last <= since || until <= last {
+        return None;
+    }
+    let (came, behind) = (last.since(since), until.since(last));
+    (behind.as_ns() as f64 > BEHIND * came.as_ns() as f64).then(|| {
+        format!(
+            "the last request came at {} s, and was answered by {} s: the drive stays behind this \
+             load, so waits grow with the length of the run, and percentiles are as much of that \
+             as of the drive",
+            seconds(last),
+            seconds(until)
+        )
+    })
+}
 
 pub(super) fn resets_in_words(counters: &ResetCounters) -> Option<String> {
     let ResetCounters { aborts, resets, sent_again, failed, .. } = *counters;

@@ -16,7 +16,7 @@ use crate::drive::{Command, Drive, Op, PredictableLatency, Stamp};
 use crate::flash::{Operation, What};
 use crate::ftl::Translation;
 use crate::sim::NIL;
-use crate::units::{Die, Instant, Lane, Lba, Lpn, Ppn, SECTOR};
+use crate::units::{Die, Instant, Lane, Lba, Lpn, Ppn};
 
 /// Reads on the direct way.
 #[derive(Clone, Debug, Default)]
@@ -115,7 +115,6 @@ impl Drive {
             return false;
         }
         let Some(unit) = self.only_unit(range) else { return false };
-        self.counters.host_bytes_written += u64::from(unit.sectors) * SECTOR;
         self.direct.under_way += 1;
         if self.writes.waiting.is_empty()
             && let Some(slot) = self.slot_for(unit, Stamp::default())

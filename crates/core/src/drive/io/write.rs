@@ -16,7 +16,7 @@ use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
 use crate::sim::{NIL, Ring};
-use crate::units::{Instant, Lane};
+use crate::units::{Instant, Lane, SECTOR};
 use std::collections::VecDeque;
 
 /// The state of the write path.
@@ -124,7 +124,6 @@ impl Drive {
         }
         let command = &self.requests[request].command;
         if command.op == Op::Write {
-            self.counters.host_bytes_written += command.bytes();
             self.writes.wanted += self.units(request);
             if self.requests[request].is_durable(&self.spec) {
                 self.requests[request].remaining = self.units(request);
@@ -292,10 +291,11 @@ impl Drive {
         true
     }
 
-    /// Puts a unit that is written into the buffer; `None` where that has no room.
+    /// Puts a unit that is written into the buffer, from where on the host has written it; `None`
+    /// where that has no room.
     #[inline]
     pub(super) fn slot_for(&mut self, unit: Unit, stamp: Stamp) -> Option<u32> {
-        Some(match self.buffer.find(unit.lpn) {
+        let slot = match self.buffer.find(unit.lpn) {
             Some(slot) if self.buffer.slot(slot).state != State::Flying => {
                 self.buffer.overwrite(slot, unit.mask(), stamp);
                 self.counters.buffer.write_hits += 1;
@@ -307,7 +307,9 @@ impl Drive {
                 self.buffer.insert_behind(flying, unit.mask(), stamp)
             }
             None => self.buffer.insert(unit.lpn, unit.mask(), stamp),
-        })
+        };
+        self.counters.host_bytes_written += u64::from(unit.sectors) * SECTOR;
+        Some(slot)
     }
 
     /// Deallocates a map unit that the request covers wholly; a part of one keeps its data, as NVMe

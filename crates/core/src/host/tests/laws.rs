@@ -56,6 +56,24 @@ fn dies_are_busy_for_the_sum_of_their_operations() {
     }
 }
 
+/// An open loop asks for far more than the drive can do: what waits is not written, so that the WAF
+/// is that of the writes which the buffer took.
+#[test]
+fn a_write_that_waits_for_the_buffer_is_not_written_yet() {
+    let mut setup = small();
+    let (arrival, rate) = (Arrival::Poisson, 50_000.0);
+    setup.jobs[0] = JobSpec { arrival, rate, read_percent: 0.0, ..setup.jobs[0].clone() };
+    let mut driver = setup.driver();
+    while driver.progress().completed < 2_000 {
+        driver.play(100);
+    }
+    let (progress, drive) = (driver.progress(), driver.drive());
+    let written = drive.counters().host_bytes_written / 4096;
+    assert!(progress.issued > progress.completed + 1_000, "{progress:?}");
+    // A page that was taken is not yet answered: the buffer's own time, and its 64 pages at most.
+    assert!((progress.completed..=progress.completed + 64).contains(&written), "{written}");
+}
+
 #[test]
 fn what_is_programmed_is_host_data_copies_and_padding() {
     let mut setup = small();
