@@ -122,7 +122,7 @@ impl Sheet {
 
 fn number(value: f64, unit: &str) -> String {
     let shown = match value.abs() {
-        size if size >= 1e6 => format!("{value:.3e}"),
+        size if size >= 1e6 || (size > 0.0 && size < 1e-6) => format!("{value:.3e}"),
         size if size >= 1000.0 => format!("{value:.0}"),
         _ => three_digits(value),
     };

@@ -77,16 +77,15 @@ pub struct ArrivalReport {
     pub gap_cv: Option<f64>,
     /// Gaps of exactly 0 (percent).
     pub zero_gap_percent: f64,
-    /// The most requests in one of the seconds since the first request; null where the trace ends
-    /// in the first.
+    /// The most requests in one of the seconds since the first request; null below 2 whole ones.
     pub peak_per_s: Option<u64>,
-    /// That over the mean of all those seconds, the last one included, though it may be cut short.
+    /// That over the mean of the whole seconds.
     pub peak_to_mean: Option<f64>,
-    /// Variance over mean of the requests in bins of 1 s, empty ones included: 1 for Poisson; null
-    /// below 2 bins.
+    /// Variance over mean of the requests in whole bins of 1 s, empty ones included: 1 for Poisson;
+    /// null below 2.
     pub idc_1s: Option<f64>,
-    /// Variance over mean of the requests in bins of 10 ms, empty ones included; null below 2
-    /// bins.
+    /// Variance over mean of the requests in whole bins of 10 ms, empty ones included; null below
+    /// 2.
     pub idc_10ms: Option<f64>,
 }
 

@@ -65,6 +65,9 @@ pub enum Bursts {
 /// Poisson process.
 const EVEN_BELOW: f64 = 0.3;
 const POISSON_BELOW: f64 = 1.2;
+/// Of n bins of a Poisson process the index lies about 1 with a deviation of sqrt(2 / n): within so
+/// many of them it is chance.
+const CHANCE: f64 = 3.0;
 /// Where only 10 ms are known (a trace of less than ten seconds), bursts are taken to fade as fast:
 /// 1 / 10 ms.
 const DECAY_UNKNOWN: f64 = 100.0;
@@ -73,19 +76,26 @@ const DECAYS: (f64, f64) = (1e-4, 1e3);
 
 impl Bursts {
     /// The process of mean rate `rate` (per second) with these indices of dispersion in 10 ms and
-    /// in 1 s.
+    /// in 1 s, of a trace of `span_s` seconds.
     ///
     /// IDC(t) - 1 = K g(rt) with K = 2 m (p - 1) / r and g(x) = 1 - (1 - e^-x) / x. The ratio of
     /// the two hangs on r alone and falls with it, from 100 to 1: it is bisected; then K, p and b
     /// follow. A ratio outside of what r can make takes the nearest r and keeps the 1 s.
-    pub fn fit(rate: f64, idc_10ms: Option<f64>, idc_1s: Option<f64>) -> Self {
+    pub fn fit(rate: f64, span_s: f64, idc_10ms: Option<f64>, idc_1s: Option<f64>) -> Self {
         let known = [idc_10ms, idc_1s].into_iter().flatten();
         let most = known.fold(f64::NEG_INFINITY, f64::max);
         if rate <= 0.0 || most == f64::NEG_INFINITY {
             return Self::Poisson;
         }
-        if most < POISSON_BELOW {
-            return if most < EVEN_BELOW { Self::Even } else { Self::Poisson };
+        if most < EVEN_BELOW {
+            return Self::Even;
+        }
+        let is_chance = |(idc, length_s): (Option<f64>, f64)| {
+            let bins = (span_s / length_s).max(1.0);
+            idc.is_none_or(|idc| idc < POISSON_BELOW.max(1.0 + CHANCE * (2.0 / bins).sqrt()))
+        };
+        if [(idc_10ms, 0.01), (idc_1s, 1.0)].into_iter().all(is_chance) {
+            return Self::Poisson;
         }
         let excess = |idc: f64| (idc - 1.0).max(1e-3);
         let (decay, k) = match (idc_10ms, idc_1s) {
@@ -151,7 +161,7 @@ mod tests {
                 1.0 + 2.0 * rate * (peak - 1.0) / r * (1.0 - (1.0 - exp(-r * t)) / (r * t))
             };
             let Bursts::Bursty { peak_to_mean, burst_s } =
-                Bursts::fit(rate, Some(idc(0.01)), Some(idc(1.0)))
+                Bursts::fit(rate, 1e4, Some(idc(0.01)), Some(idc(1.0)))
             else {
                 panic!("{rate} {peak} {burst}");
             };
@@ -162,9 +172,12 @@ mod tests {
 
     #[test]
     fn what_is_as_even_as_a_clock_or_as_chance_is_said_so() {
-        assert_eq!(Bursts::fit(100.0, Some(0.0), Some(0.01)), Bursts::Even);
-        assert_eq!(Bursts::fit(100.0, Some(1.02), Some(0.97)), Bursts::Poisson);
-        assert_eq!(Bursts::fit(100.0, None, None), Bursts::Poisson);
+        assert_eq!(Bursts::fit(100.0, 1e4, Some(0.0), Some(0.01)), Bursts::Even);
+        assert_eq!(Bursts::fit(100.0, 1e4, Some(1.02), Some(0.97)), Bursts::Poisson);
+        assert_eq!(Bursts::fit(100.0, 1e4, None, None), Bursts::Poisson);
+        // Of 20 bins 1.8 is chance, of 2,000 it is none.
+        assert_eq!(Bursts::fit(1000.0, 20.0, Some(1.0), Some(1.8)), Bursts::Poisson);
+        assert_ne!(Bursts::fit(1000.0, 2e3, Some(1.0), Some(1.8)), Bursts::Poisson);
     }
 
     #[test]
@@ -172,7 +185,8 @@ mod tests {
         for rate in [1e-3, 1.0, 1e9] {
             for short in [None, Some(0.0), Some(1.0), Some(1e9)] {
                 for long in [None, Some(0.0), Some(1.0), Some(1e12)] {
-                    if let Bursts::Bursty { peak_to_mean, burst_s } = Bursts::fit(rate, short, long)
+                    if let Bursts::Bursty { peak_to_mean, burst_s } =
+                        Bursts::fit(rate, 1e3, short, long)
                     {
                         let sane = peak_to_mean >= 1.0 && peak_to_mean.is_finite() && burst_s > 0.0;
                         assert!(

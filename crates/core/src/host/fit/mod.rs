@@ -320,7 +320,8 @@ fn arrivals(job: &mut JobSpec, figures: &Figures) {
         return;
     }
     job.rate = rounded(rate.clamp(1e-3, 1e9));
-    job.arrival = match Bursts::fit(rate, figures.idc_10ms, figures.idc_1s) {
+    let span_s = figures.span_ns as f64 / 1e9;
+    job.arrival = match Bursts::fit(rate, span_s, figures.idc_10ms, figures.idc_1s) {
         Bursts::Even => Arrival::Fixed,
         Bursts::Poisson => Arrival::Poisson,
         Bursts::Bursty { peak_to_mean, burst_s } => {
