@@ -4,7 +4,7 @@
 //! ([`IDLE`]), or as left out, with what that means. An option whose neglect would make another
 //! load of it is an error with its line.
 
-use crate::measure::fio_size;
+use crate::measure::{devices, fio_size, is_synchronous};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -232,7 +232,18 @@ impl Job<'_> {
         self.pattern(is_random, &mut job)?;
         self.range(&mut job)?;
         self.files(&mut job);
-        let depth = self.whole("iodepth", 1)?;
+        let depth = match is_synchronous(self.get(&["ioengine"]).map_or("psync", |(_, of)| of)) {
+            true => 1,
+            false => self.whole("iodepth", 1)?,
+        };
+        if depth == 1 && self.get(&["ioengine"]).is_none() && self.whole("iodepth", 1)? > 1 {
+            let said = "iodepth: psync, fio's own engine where none is named, has one request at \
+                        a time";
+            self.remark(said.to_string());
+        }
+        if depth == 0 {
+            return Err(self.bad("iodepth", "at least 1"));
+        }
         let _ = writeln!(job, "queue_depth = {depth}");
         self.rates(reads, block, &mut job)?;
         self.bound(block, &mut job)?;
@@ -264,14 +275,14 @@ impl Job<'_> {
             }
             if key == "direct" && !self.is_on(key) {
                 self.remark(format!("line {line}: {said}: there is no page cache; as direct=1"));
-            } else if key == "ioengine" && ["sync", "psync", "pvsync"].contains(&value.as_str()) {
+            } else if key == "ioengine" && is_synchronous(value) {
                 self.remark(format!(
                     "line {line}: {said}: one request at a time, whatever iodepth"
                 ));
             } else if !USED.contains(&key.as_str()) && !IDLE.contains(&key.as_str()) {
                 self.remark(format!("line {line}: {said}: left out, Manx does not know it"));
-            } else if key == "filename" && value.contains(':') {
-                let drives = value.split(':').count();
+            } else if key == "filename" && devices(value) > 1 {
+                let drives = devices(value);
                 self.remark(format!(
                     "line {line}: {drives} devices, in turn: run it on an array (array.members = \
                      {drives}, array.level = \"raid0\", array.chunk as large as a member)"
@@ -381,7 +392,7 @@ impl Job<'_> {
 
     /// Several devices, and a start of its own.
     fn files(&self, job: &mut String) {
-        let files = self.get(&["filename"]).map_or(1, |(_, names)| names.split(':').count());
+        let files = self.get(&["filename"]).map_or(1, |(_, names)| devices(names));
         if files > 1 {
             let _ = writeln!(job, "files = {files}");
         }
@@ -395,20 +406,15 @@ impl Job<'_> {
             let Some((_, value)) = self.get(&[key]) else { return Ok(None) };
             let sides: Option<Vec<f64>> = value.split(',').map(parse).collect();
             match sides.as_deref() {
-                // One number limits each side by itself.
-                Some([one]) if (0.0..1.0).contains(&reads) && reads > 0.0 => Ok(Some(2.0 * one)),
-                Some([one]) => Ok(Some(*one)),
-                Some([read, write]) => Ok(Some(if reads == 1.0 {
-                    *read
-                } else if reads == 0.0 {
-                    *write
-                } else {
-                    read + write
-                })),
+                // Each side is limited by itself, and the mix holds back the other.
+                Some([one]) => Ok(Some(one / reads.max(1.0 - reads))),
+                Some([read, write]) => Ok(Some((read / reads).min(write / (1.0 - reads)))),
                 _ => Err(self.bad(key, "one number, or one for reads and one for writes")),
             }
         };
-        let number = |text: &str| text.trim().parse().ok().filter(|rate: &f64| *rate > 0.0);
+        let number = |text: &str| {
+            text.trim().parse().ok().filter(|rate: &f64| *rate > 0.0 && rate.is_finite())
+        };
         let bytes = |text: &str| fio_size(text).map(|bytes| bytes as f64);
         let rate = match limit("rate_iops", &number)? {
             Some(rate) => Some(rate),

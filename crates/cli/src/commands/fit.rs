@@ -18,6 +18,10 @@ use std::sync::Mutex;
 /// A table that a fit made begins so.
 const MADE: &str = "# Made by `manx fit`";
 const BESIDE: &str = "# Beside ";
+/// A job.
+const JOB: &str = "; Made by `manx fit --jobs`";
+/// A line of a journal, behind the empty one of its beginning.
+const LINE: &str = "{\"key\"";
 
 /// Does what was asked.
 pub fn run(args: &TwinArgs, screen: &Screen) -> Result<(), Failure> {
@@ -30,7 +34,9 @@ pub fn run(args: &TwinArgs, screen: &Screen) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-twin", args.name)));
     let places = Places::new(&out, &args.name);
     places.check(args)?;
-    std::fs::create_dir_all(&out).map_err(|error| work(&out, &error))?;
+    for folder in [Some(&out), args.jobs.as_ref()].into_iter().flatten() {
+        std::fs::create_dir_all(folder).map_err(|error| work(folder, &error))?;
+    }
     let journal = Journal::open(&places.journal).map_err(Failure::Work)?;
     signals::listen();
     let bar = Bar::new(screen, "fit", "points");
@@ -65,11 +71,7 @@ pub fn run(args: &TwinArgs, screen: &Screen) -> Result<(), Failure> {
     let files = files(&twin, args.capacity, &names)?;
     places.write(&files, &document(&twin, &measurements))?;
     if let Some(folder) = &args.jobs {
-        std::fs::create_dir_all(folder).map_err(|error| work(folder, &error))?;
-        for file in jobs(&twin, args.capacity) {
-            let path = folder.join(&file.name);
-            std::fs::write(&path, file.text).map_err(|error| work(&path, &error))?;
-        }
+        write_jobs(&twin, folder, args)?;
     }
     print(&match args.json {
         true => document(&twin, &measurements),
@@ -82,6 +84,23 @@ pub fn run(args: &TwinArgs, screen: &Screen) -> Result<(), Failure> {
         places.report.display()
     ));
     ended(&twin)
+}
+
+/// Writes the jobs that would tell more; what no fit made stays.
+fn write_jobs(twin: &Twin, folder: &Path, args: &TwinArgs) -> Result<(), Failure> {
+    for file in jobs(twin, args.capacity) {
+        let path = folder.join(&file.name);
+        if is_foreign(&path, JOB) && !args.force {
+            say(&format!(
+                "{}: no fit made this file, so it stays as it is; --force, or another folder \
+                 (--jobs), for the job of this name",
+                path.display()
+            ));
+            continue;
+        }
+        std::fs::write(&path, file.text).map_err(|error| work(&path, &error))?;
+    }
+    Ok(())
 }
 
 fn ended(twin: &Twin) -> Result<(), Failure> {
@@ -118,11 +137,15 @@ impl Places {
 
     /// Refuses to replace what no fit made, and what it reads.
     fn check(&self, args: &TwinArgs) -> Result<(), Failure> {
-        for (path, begin) in [(&self.device, MADE), (&self.scenario, BESIDE), (&self.report, "{")] {
+        let all = [
+            (&self.device, MADE),
+            (&self.scenario, BESIDE),
+            (&self.report, "{"),
+            (&self.journal, LINE),
+        ];
+        for (path, begin) in all {
             let is_read = Path::new(&args.base) == path
                 || args.files.iter().any(|file| Path::new(file) == path);
-            let foreign = std::fs::read_to_string(path)
-                .map_or(path.exists(), |text| !text.starts_with(begin));
             let refuse = |why: &str| {
                 let message = format!("{}: {why}", path.display());
                 Err(Failure::Input(ConfigError::new(message)))
@@ -130,7 +153,8 @@ impl Places {
             if is_read {
                 return refuse("the fit reads this file; give it another name (--as) or --out");
             }
-            if foreign && !args.force {
+            // Nothing replaces a journal: lines go behind those that are there.
+            if is_foreign(path, begin) && (!args.force || begin == LINE) {
                 return refuse(
                     "no fit made this file: choose another name (--as), another folder (--out), \
                      or --force to replace it",
@@ -150,6 +174,14 @@ impl Places {
             std::fs::write(path, text).map_err(|error| work(path, &error))
         })
     }
+}
+
+/// A file is there that does not begin so.
+fn is_foreign(path: &Path, begin: &str) -> bool {
+    std::fs::read_to_string(path).map_or(path.exists(), |text| {
+        let text = text.trim_start();
+        !(text.starts_with(begin) || begin == LINE && text.is_empty())
+    })
 }
 
 fn work(path: &Path, error: &std::io::Error) -> Failure {

@@ -97,6 +97,9 @@ fn a_number_that_is_known_wrongly_is_told_before_anything_is_simulated() {
     refused(&["drive.link=unlimited"], &["unlimited is nothing to know"]);
     refused(&["drive.link=7GB/s", "drive.link=6GB/s"], &["drive.link: it is said twice"]);
     refused(&["drive.link=1MB/s"], &["contradicts what was measured, by which it is 66 MB/s at"]);
+    for wrong in ["drive.controller=5ms", "drive.controller=1s..2s", "device.channel.rate=1MB/s"] {
+        refused(&[wrong], &["contradicts what was measured"]);
+    }
     refused(&["drive.firmware.throttle=1GB/s"], &["these measurements have no use for it"]);
 }
 

@@ -77,11 +77,13 @@ fn each_bad_line_is_named() {
         ("[a]\nrw=backwards\nruntime=1\n", "a.fio:2: rw=backwards is not allowed: read"),
         ("[a]\nbs=1000\nruntime=1\n", "a.fio:2: bs=1000 is not allowed: sizes"),
         ("[a]\nbssplit=4k\nruntime=1\n", "a.fio:2: bssplit=4k is not allowed: SIZE"),
-        ("[a]\niodepth=x\nruntime=1\n", "a.fio:2: iodepth=x is not allowed"),
+        ("[a]\niodepth=x\nioengine=libaio\nruntime=1\n", "a.fio:2: iodepth=x is not allowed"),
         ("[a]\nruntime=soon\n", "a.fio:2: runtime=soon is not allowed: a time"),
         ("[a]\nruntime=1\nnumjobs=0\n", "a.fio:3: numjobs=0 is not allowed: 1 to 256"),
         ("[a]\nruntime=1\nsize=50%\n", "a.fio:3: size=50% is not allowed: 100%"),
         ("[a]\nruntime=1\nstonewall\n", "a.fio:3: stonewall: jobs one after the other"),
+        ("[a]\niodepth=0\nioengine=libaio\nruntime=1\n", "a.fio:2: iodepth=0 is not allowed"),
+        ("[a]\nruntime=1\nrate_iops=inf\n", "a.fio:3: rate_iops=inf is not allowed"),
         ("[a]\nrate_iops=5\nstartdelay=1\nruntime=1\n", "a.fio:3: startdelay=1 is not"),
         ("[a]\nrw=randread\nrandom_distribution=pareto:1\nruntime=1\n", "random or zipf"),
         ("[a]\nruntime=1\nrate_iops=fast\n", "a.fio:3: rate_iops=fast is not allowed"),
@@ -91,6 +93,26 @@ fn each_bad_line_is_named() {
         let error = from_fio("a.fio", text).expect_err(words).to_string();
         assert!(error.contains(words), "{error}\n{words}");
     }
+}
+
+/// fio: a synchronous engine, and psync is its own, has one request under way; a limit is that of
+/// each side, and the mix holds back the other.
+#[test]
+fn depths_and_rates_are_those_that_fio_has() {
+    for engine in ["ioengine=psync\n", "ioengine=sync\n", ""] {
+        let text = format!("[a]\nrw=randread\n{engine}iodepth=32\nruntime=1\n");
+        assert_eq!(jobs(&text)[0].queue_depth, 1, "{engine}");
+        assert!(from_fio("a.fio", &text).unwrap().toml.contains("one request at a time"));
+    }
+    let rate = |mix: &str, limit: &str| {
+        let text = format!("[a]\nrw=randrw\nrwmixread={mix}\nrate_iops={limit}\nruntime=1\n");
+        jobs(&text)[0].rate
+    };
+    assert!((rate("70", "1000") - 1000.0 / 0.7).abs() < 0.01);
+    assert!((rate("50", "1000") - 2000.0).abs() < 0.01);
+    assert!((rate("70", "1000,150") - 500.0).abs() < 0.01);
+    let text = "[a]\nrw=randread\nfilename=/dev/a\\:b\nruntime=1\n";
+    assert_eq!(jobs(text)[0].files, 1);
 }
 
 #[test]

@@ -35,10 +35,25 @@ fn event(line: &str) -> Option<(&str, u64, &str, &str, u64, u64)> {
     Some((device, at, action, kind, sector.parse().ok()?, sectors.parse().ok()?))
 }
 
+/// The most requests that were under way at once. One whose completion was lost would be so for
+/// ever: those that have both count.
+fn most_under_way(all: &[Sample]) -> u32 {
+    let mut turns: Vec<(u64, bool)> =
+        all.iter().flat_map(|of| [(of.at_ns - of.latency_ns, true), (of.at_ns, false)]).collect();
+    // At one instant, what completes goes before what is issued.
+    turns.sort_unstable();
+    let (mut now, mut most) = (0u32, 0);
+    for (_, is_issued) in turns {
+        now = if is_issued { now + 1 } else { now.saturating_sub(1) };
+        most = most.max(now);
+    }
+    most
+}
+
 /// Reads the requests, and the most that were under way.
 pub(super) fn read(file: &str, text: &str) -> Result<(Vec<Sample>, u32), MeasureError> {
     let mut issued: BTreeMap<u64, u64> = BTreeMap::new();
-    let (mut samples, mut most, mut known) = (Vec::new(), 0, None);
+    let (mut samples, mut known) = (Vec::new(), None);
     for (number, line) in text.lines().enumerate() {
         let Some((device, at, action, kind, sector, sectors)) = event(line) else { continue };
         let error =
@@ -56,7 +71,6 @@ pub(super) fn read(file: &str, text: &str) -> Result<(Vec<Sample>, u32), Measure
         known = Some(device);
         if action == "D" {
             issued.insert(sector, at);
-            most = most.max(issued.len() as u32);
         } else if let Some(begin) = issued.remove(&sector) {
             let latency_ns = at.checked_sub(begin).ok_or_else(|| {
                 error("it completes before it is issued: sort the trace by time".to_string())
@@ -71,5 +85,6 @@ pub(super) fn read(file: &str, text: &str) -> Result<(Vec<Sample>, u32), Measure
                        expected (blktrace -a issue -a complete)";
         return Err(MeasureError::new(file, "", message));
     }
+    let most = most_under_way(&samples);
     Ok((samples, most))
 }

@@ -12,6 +12,10 @@ pub fn consistent(all: &[Measurement]) -> Result<(), MeasureError> {
             if one.name == other.name {
                 return Err(MeasureError::new(&one.name, "", "it is given twice"));
             }
+            if one.what == other.what {
+                let message = format!("it is the same as {}: each would count twice", other.name);
+                return Err(MeasureError::new(&one.name, "", message));
+            }
             let (Some(a), Some(b)) = (one.latencies(), other.latencies()) else { continue };
             let (fast, slow) = {
                 let (a, b) = (a.percentiles_us[0], b.percentiles_us[0]);

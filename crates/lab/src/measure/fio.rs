@@ -15,6 +15,35 @@ pub const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 /// the reads find it.
 pub const FAST: f64 = 10.0;
 
+/// A median below is no drive's (us).
+const SHORTEST: f64 = 0.5;
+/// A closed loop has more than this share of its slots under way.
+const LEAST_UNDER_WAY: f64 = 0.3;
+
+/// Options that hold a job back.
+const HELD_BACK: [&str; 10] = [
+    "rate",
+    "rate_iops",
+    "rate_min",
+    "rate_iops_min",
+    "thinktime",
+    "latency_target",
+    "iodepth_batch",
+    "iodepth_batch_submit",
+    "iodepth_batch_complete_min",
+    "iodepth_low",
+];
+
+/// True for an engine of fio that has one request under way, whatever `iodepth` says.
+pub(crate) fn is_synchronous(engine: &str) -> bool {
+    matches!(engine, "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap")
+}
+
+/// How many devices fio's `filename` lists: a colon with a backslash before it belongs to a name.
+pub(crate) fn devices(files: &str) -> usize {
+    files.replace("\\:", "").split(':').count()
+}
+
 /// Relative differences that clocks, ramps and rounding explain.
 const SLACK: f64 = 0.05;
 
@@ -87,6 +116,18 @@ impl<'a> Options<'a> {
                 return Err(at.error("is not read yet: one size and one direction a job"));
             }
         }
+        for name in HELD_BACK {
+            if let Some(at) = self.get(name).filter(|at| at.value.as_str() != Some("0")) {
+                return Err(
+                    at.error("is not read yet: a job is taken for one that asks as fast as it can")
+                );
+            }
+        }
+        if let Some(at) = self.get("random_distribution")
+            && at.value.as_str() != Some("random")
+        {
+            return Err(at.error("is not read yet: every place is as likely (random)"));
+        }
         let (is_read, is_sequential) = self.direction()?;
         let size = self.need(["bs", "blocksize"])?;
         let block = size.value.as_str().and_then(fio_size).filter(|size| size % 512 == 0);
@@ -101,18 +142,20 @@ impl<'a> Options<'a> {
         }
         let files = self.get("filename").and_then(|at| Some(at.value.as_str()?.to_string()));
         let side = self.job.need(if is_read { "read" } else { "write" })?;
+        let engine = self.get("ioengine").map_or_else(
+            || "psync".to_string(),
+            |at| at.value.as_str().unwrap_or_default().to_string(),
+        );
+        let depth = self.count("iodepth", 65_536)?;
         let latencies = Latencies {
-            engine: self.get("ioengine").map_or_else(
-                || "psync".to_string(),
-                |at| at.value.as_str().unwrap_or_default().to_string(),
-            ),
+            depth: if is_synchronous(&engine) { 1 } else { depth },
+            engine,
             is_read,
             is_sequential,
             is_map: self.get("norandommap").is_none(),
             block,
-            depth: self.count("iodepth", 65_536)?,
             processes: self.count("numjobs", 4096)?,
-            drives: files.map_or(1, |files| files.split(':').count() as u32),
+            drives: files.map_or(1, |files| devices(&files) as u32),
             iops: side.need("iops")?.positive()?,
             mean_us: clat(&side)?.need("mean")?.positive()? / 1e3,
             percentiles_us: percentiles(&clat(&side)?)?,
@@ -162,6 +205,10 @@ fn percentiles(clat: &At<'_>) -> Result<[f64; 4], MeasureError> {
     }
     if !found.is_sorted() {
         return Err(table.error(format!("{found:?} us do not rise: these are no percentiles")));
+    }
+    if found[0] < SHORTEST {
+        let [p50, ..] = found;
+        return Err(table.error(format!("a median of {p50} us: no drive answers within 0.5 us")));
     }
     Ok(found)
 }
@@ -221,6 +268,15 @@ fn believable(of: &Latencies, side: &At<'_>) -> Result<(), MeasureError> {
     // Little's law.
     let under_way = of.iops * of.mean_us / 1e6;
     let slots = f64::from(of.depth) * f64::from(of.processes);
+    if under_way < slots * LEAST_UNDER_WAY {
+        return Err(side.error(format!(
+            "iops x mean latency are {under_way:.2} requests under way, of iodepth x numjobs = \
+             {slots}: something held the job back; as fast as it can is what is read"
+        )));
+    }
+    if of.fast_us.is_some_and(|fast| fast > of.percentiles_us[0]) {
+        return Err(side.error("its 10th percentile is above its median: these do not rise"));
+    }
     if under_way > slots * (1.0 + SLACK) {
         return Err(side.error(format!(
             "iops x mean latency are {under_way:.1} requests under way, but iodepth x numjobs are \

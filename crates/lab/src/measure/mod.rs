@@ -27,6 +27,7 @@ mod totals;
 pub use consistent::consistent;
 pub use error::MeasureError;
 pub use fio::{FAST, PERCENTILES};
+pub(crate) use fio::{devices, is_synchronous};
 pub use said::Said;
 pub use size::fio_size;
 pub use state::DriveState;

@@ -38,6 +38,16 @@ fn a_run_of_fio_is_read() {
     assert_eq!(of.percentiles_us, [250.0, 500.0, 900.0, 2000.0]);
 }
 
+/// fio's synchronous engines have one request under way, whatever `iodepth` says.
+#[test]
+fn a_synchronous_engine_is_at_depth_1_and_an_escaped_colon_is_no_second_device() {
+    let mut text = FIO.replace("io_uring", "psync").replace("/dev/nvme0n1", r"/dev/a\\:b");
+    text = text.replace("\"mean\": 300000.0", "\"mean\": 19000.0");
+    let found = read(&text).unwrap();
+    let of = found.latencies().unwrap();
+    assert_eq!((of.depth, of.processes, of.drives), (1, 2, 1));
+}
+
 #[test]
 fn a_histogram_of_json_plus_goes_before_the_list_of_percentiles() {
     let bins = r#""clat_ns": {"bins": {"900": 8, "1000": 82, "2000": 9, "5000": 1},"#;
@@ -77,7 +87,7 @@ fn sizes_are_those_of_fio() {
 }
 
 /// A part of a good file, its replacement, and words of the error.
-const BAD: [(&str, &str, &[&str]); 22] = [
+const BAD: [(&str, &str, &[&str]); 27] = [
     ("\"jobs\": [{", "\"jobs\": [{{", &["line 5", "no whole JSON"]),
     ("\"fio version\": \"fio-3.35\",", "", &["\"fio version\" is missing"]),
     ("fio-3.35", "fio-2.21", &["fio version", "fio 3 and later"]),
@@ -100,6 +110,11 @@ const BAD: [(&str, &str, &[&str]); 22] = [
     ("\"iops\": 100000.0", "\"iops\": 200000.0", &["iops = 200000", "contradict each other"]),
     ("\"io_bytes\": 4096", "\"io_bytes\": 8192", &["8192 B, but bs is 4096 B", "contradict"]),
     ("\"mean\": 300000.0", "\"mean\": 900000.0", &["90.0 requests under way", "are 32"]),
+    ("\"mean\": 300000.0", "\"mean\": 30000.0", &["3.00 requests under way", "held the job back"]),
+    ("\"bs\"", "\"rate_iops\": \"2000\", \"bs\"", &["rate_iops", "as fast as it can"]),
+    ("\"bs\"", "\"thinktime\": \"435\", \"bs\"", &["thinktime", "as fast as it can"]),
+    ("\"bs\"", "\"random_distribution\": \"zipf:1\", \"bs\"", &["as likely (random)"]),
+    ("\"50.000000\": 250000", "\"50.000000\": 90", &["0.09 us", "within 0.5 us"]),
 ];
 
 #[test]
@@ -146,6 +161,8 @@ fn contradictory_and_double_measurements_are_refused() {
     assert!(error.contains("b: its median contradicts that of a"), "{error}");
     let twice = consistent(&[named("a.json", FIO), named("a.json", FIO)]).unwrap_err();
     assert!(twice.to_string().contains("given twice"), "{twice}");
+    let copy = consistent(&[named("a.json", FIO), named("copy.json", FIO)]).unwrap_err();
+    assert!(copy.to_string().contains("it is the same as a"), "{copy}");
     let deep = FIO.replace("\"16\"", "\"32\"").replace("250000,", "490000,");
     assert!(consistent(&[named("a.json", FIO), named("b.json", &deep)]).is_ok());
 }

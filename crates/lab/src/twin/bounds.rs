@@ -1,6 +1,8 @@
 //! The parameters of reads, and of writes to a fresh drive: their bounds, and where the search
 //! starts, by arithmetic.
 
+use super::TwinError;
+use super::known::Known;
 use super::space::{Parameter, Place, Space, Unit};
 use crate::measure::Latencies;
 use manx_core::flash::Device;
@@ -38,7 +40,7 @@ pub(super) fn space_of(runs: &[(usize, &Latencies)], device: &Device) -> Space {
     parameters.push(new(
         link,
         Unit::MegaBytes,
-        [most / RATE_SLACK, 16_000.0],
+        [most / RATE_SLACK, f64::max(16_000.0, 4.0 * most)],
         most * 1.05,
         None,
         sizes,
@@ -59,6 +61,39 @@ pub(super) fn space_of(runs: &[(usize, &Latencies)], device: &Device) -> Space {
         }
     }
     Space { parameters, known: Vec::new() }
+}
+
+/// No known number is one that these runs cannot be of. (A link and a look-up have bounds of their
+/// own.)
+pub(super) fn no_contradiction(
+    runs: &[(usize, &Latencies)],
+    all: &[Known],
+) -> Result<(), TwinError> {
+    let of = |is_read| runs.iter().map(|(_, of)| *of).filter(move |of| of.is_read == is_read);
+    let shortest = |all: &mut dyn Iterator<Item = &Latencies>| {
+        all.map(|of| of.percentiles_us[0]).fold(f64::INFINITY, f64::min)
+    };
+    // A page of an unloaded read crosses one channel.
+    let crossed = of(true).map(|of| of.block.min(PAGE) as f64 / of.percentiles_us[0]);
+    let least = crossed.fold(0.0, f64::max);
+    for known in all {
+        let (is_wrong, bound, word) = match known.key {
+            "drive.controller" => {
+                let most = shortest(&mut runs.iter().map(|(_, of)| *of));
+                (known.low > most, Unit::Micros.shown(most), "most")
+            }
+            "drive.buffer_hit" => {
+                let most = shortest(&mut of(false));
+                (known.low > most, Unit::Micros.shown(most), "most")
+            }
+            "device.channel.rate" => (known.high < least, Unit::MegaBytes.shown(least), "least"),
+            _ => continue,
+        };
+        if is_wrong {
+            return Err(known.contradicts(&bound, word));
+        }
+    }
+    Ok(())
 }
 
 fn new(

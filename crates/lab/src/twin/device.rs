@@ -3,6 +3,7 @@
 
 use super::doubt::Range;
 use super::known::Known;
+use super::latency::least_buffer;
 use super::reads::Reads;
 use super::small::Way;
 use super::space::{Place, Space, Unit, listed};
@@ -363,7 +364,10 @@ fn scenario(twin: &Twin, measured: &[String]) -> String {
         host.push_str("read_percent = 100\nqueue_depth = 16\nrequests = 100000\n");
         host.push_str(&engines(reads));
         text.push_str("\n[drive]\n");
-        text.push_str(&keys(&reads.space, &reads.point, &|number| reads.range(number)));
+        let of = &twin.base;
+        let (rows, page) = (of.feature.program_pages, of.geometry.page.get());
+        let least = least_buffer(rows, page, reads.structure);
+        text.push_str(&keys(&reads.space, &reads.point, &|number| reads.range(number), least));
         text.push_str("\n[precondition]\nstate = \"fill\"\n");
         if let Some((placement, cache)) = twin.writes.as_ref().and_then(Writes::cache) {
             let lines = format!("{placement}{cache}");
@@ -387,7 +391,7 @@ fn scenario(twin: &Twin, measured: &[String]) -> String {
             writes.ways.len()
         );
         let range = |number: usize| writes.doubt.ranges.get(number).copied();
-        text.push_str(&keys(&writes.space, &writes.point, &range));
+        text.push_str(&keys(&writes.space, &writes.point, &range, 0));
         text.push_str("\n[precondition]\nstate = \"empty\"\n");
         host.push_str(
             "# A mapping unit stands for a request of 128 KiB.\npattern = \"shuffle\"\n\
@@ -400,7 +404,12 @@ fn scenario(twin: &Twin, measured: &[String]) -> String {
 }
 
 /// The keys of `[drive]`, each with its source.
-fn keys(space: &Space, point: &[f64], range: &dyn Fn(usize) -> Option<Range>) -> String {
+fn keys(
+    space: &Space,
+    point: &[f64],
+    range: &dyn Fn(usize) -> Option<Range>,
+    least_buffer: u64,
+) -> String {
     let mut text = String::new();
     for (number, parameter) in space.parameters.iter().enumerate() {
         let Place::Key(key) = parameter.place else { continue };
@@ -417,7 +426,7 @@ fn keys(space: &Space, point: &[f64], range: &dyn Fn(usize) -> Option<Range>) ->
             let _ = write!(text, "# {source}\n{key} = \"{written}\"\n");
         }
     }
-    text.extend(space.exact().map(Known::lines));
+    text.extend(space.exact().map(|known| known.lines(least_buffer)));
     text
 }
 

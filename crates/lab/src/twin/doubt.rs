@@ -45,22 +45,19 @@ pub struct Doubt {
     pub pairs: Vec<(usize, usize, f64)>,
 }
 
-/// The cost up to which a point is as good as `point`, whose cost is `best`, and the pairs that
-/// trade off among the points `near` that are.
-pub(super) fn traded(
-    point: &[f64],
-    best: f64,
-    near: &[(Vec<f64>, f64)],
-    figures: usize,
-) -> (f64, Vec<(usize, usize, f64)>) {
-    let most = most(best, figures);
-    let good: Vec<&[f64]> =
-        near.iter().filter(|(_, cost)| *cost <= most).map(|(point, _)| point.as_slice()).collect();
-    (most, pairs(&good, point.len()))
+/// The cost up to which a point is as good as the best, whose cost is `best`.
+pub(super) fn most(best: f64, figures: usize) -> f64 {
+    best * (1.0 + RISE.max(RISE_OF_ONE / figures.max(1) as f64)) + NOISE
 }
 
-fn most(best: f64, figures: usize) -> f64 {
-    best * (1.0 + RISE.max(RISE_OF_ONE / figures.max(1) as f64)) + NOISE
+/// The pairs that trade off among the points whose cost is no more than `most`.
+pub(super) fn traded(points: &[(Vec<f64>, f64)], most: f64) -> Vec<(usize, usize, f64)> {
+    let good: Vec<&[f64]> = points
+        .iter()
+        .filter(|(_, cost)| *cost <= most)
+        .map(|(point, _)| point.as_slice())
+        .collect();
+    good.first().map_or_else(Vec::new, |first| pairs(&good, first.len()))
 }
 
 fn pairs(points: &[&[f64]], parameters: usize) -> Vec<(usize, usize, f64)> {
@@ -101,16 +98,13 @@ mod tests {
 
     #[test]
     fn two_that_only_their_sum_is_known_of_trade_off() {
-        let near: Vec<(Vec<f64>, f64)> = (0..30)
-            .map(|i| {
-                let (x, y) = (f64::from(i) / 30.0, f64::from(i * 7 % 30) / 30.0);
-                let point = vec![0.4, y, x, 1.0 - x];
-                let cost = cost(&point);
-                (point, cost)
-            })
-            .collect();
-        let point = [0.4, 0.6, 0.5, 0.5];
-        let (_, pairs) = traded(&point, cost(&point), &near, 1_000);
+        let near = |i: i32| {
+            let (x, y) = (f64::from(i) / 30.0, f64::from(i * 7 % 30) / 30.0);
+            vec![0.4, y, x, 1.0 - x]
+        };
+        let near: Vec<(Vec<f64>, f64)> =
+            (0..30).map(near).map(|point| (point.clone(), cost(&point))).collect();
+        let pairs = traded(&near, most(cost(&[0.4, 0.6, 0.5, 0.5]), 1_000));
         assert!(matches!(pairs.as_slice(), [(2, 3, r)] if *r < -0.99), "{pairs:?}");
     }
 }

@@ -42,6 +42,14 @@ impl Known {
         if self.is_exact() { Self::SOURCE } else { bounded }
     }
 
+    /// The error of one that the measurements contradict.
+    pub(super) fn contradicts(&self, bound: &str, word: &str) -> TwinError {
+        TwinError::Asked(format!(
+            "--known {}: {self} contradicts what was measured, by which it is {bound} at {word}",
+            self.key
+        ))
+    }
+
     fn is_exact(&self) -> bool {
         self.low >= self.high
     }
@@ -70,12 +78,19 @@ impl Known {
         all
     }
 
-    /// Its lines of a scenario's `[drive]`.
-    pub(super) fn lines(&self) -> String {
+    /// Its lines of a scenario's `[drive]`, whose buffer has `least` bytes.
+    pub(super) fn lines(&self, least: u64) -> String {
         let Some(key) = self.key.strip_prefix("drive.") else { return String::new() };
         let (source, value) = (Self::SOURCE, self.written());
         if self.is_no_core() {
             return format!("# {source}\n# {key}: no limit\n");
+        }
+        let is_small = self.key == BUFFER && self.low * f64::from(1 << 20) < least as f64;
+        if is_small {
+            return format!(
+                "# {source} ({value}); but two rows of every plane are the least of this model\n\
+                 {key} = \"{least}B\"\n"
+            );
         }
         let cores = if self.key == LOOK_UP { "firmware.cores = 1\n" } else { "" };
         format!("# {source}\n{cores}{key} = \"{value}\"\n")
@@ -148,11 +163,7 @@ impl Space {
             if is_too_slow || known.key == LOOK_UP && known.low > *high {
                 let bound = unit.shown(if is_too_slow { *low } else { *high });
                 let least = if is_too_slow { "least" } else { "most" };
-                return Err(TwinError::Asked(format!(
-                    "--known {}: {known} contradicts what was measured, by which it is {bound} at \
-                     {least}",
-                    known.key
-                )));
+                return Err(known.contradicts(&bound, least));
             }
             let (from_low, to_high) = (low.max(known.low), high.min(known.high));
             if known.is_exact() {

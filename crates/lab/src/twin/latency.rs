@@ -29,10 +29,19 @@ const MARGIN: u64 = 2;
 const WRITTEN: u64 = 256 << 20;
 /// Rows of each lane that a write buffer has room for, at least (`drive.buffer`).
 const LEAST_ROWS: u64 = 2;
+/// Warm-ups of writes, each so many times as long as the one before, until the buffer was full
+/// when the requests began to count: what fills it is only faster than what empties it, and may be
+/// so by little. Behind the last one it counts as one that never fills.
+const LONGER: u64 = 4;
+const LONGEST: u64 = 64;
 /// Keys that reads do not feel.
 const OF_WRITES: [&str; 3] = ["device.timing.program", "drive.buffer", "drive.buffer_hit"];
 /// The write buffer where none is known.
 const BUFFER: u64 = 64 << 20;
+
+/// Requests under way, and bytes of one, of the largest load that is simulated.
+const MOST_SLOTS: u32 = 4096;
+const MOST_BYTES: u64 = 4 << 20;
 
 /// How a drive is built, as far as random reads tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,23 +96,53 @@ pub fn left_out(measurement: &Measurement) -> Option<&'static str> {
     match of {
         _ if of.drives > 1 => Some("measured over several drives at once: not simulated yet"),
         _ if of.is_read && of.is_sequential => Some("sequential reads: read-ahead is not modelled"),
+        _ if of.is_read && is_fresh => {
+            Some("reads of a fresh drive: where nothing was written they take no flash")
+        }
         _ if !of.is_read && !is_fresh => Some(
             "writes to a drive that was written before: its GC is in them. Those of a fresh one \
              are fitted (FILE@fresh), and a long write from fresh",
         ),
         _ if of.processes > 256 => Some("more than 256 processes"),
+        _ if of.depth.saturating_mul(of.processes) > MOST_SLOTS => {
+            Some("more than 4,096 requests under way: not simulated")
+        }
+        _ if of.block > MOST_BYTES => Some("requests of more than 4 MiB: not simulated"),
         _ => None,
     }
 }
 
-/// The scenario of a load on a drive of that structure, with `requests` that count.
+/// The figures of a load, with `requests` that count; `state` makes the drive that it is played on.
+pub(super) fn figures_of(
+    scenario: &dyn Fn(u64) -> Result<Scenario, TwinError>,
+    is_read: bool,
+    state: &dyn Fn(&Scenario) -> Result<PageMap, TwinError>,
+) -> Result<Figures, TwinError> {
+    let mut longer = 1;
+    loop {
+        let of = scenario(longer)?;
+        let (figures, was_full) = play(&of, state(&of)?)?;
+        if is_read || was_full || longer >= LONGEST {
+            return Ok(figures);
+        }
+        longer *= LONGER;
+    }
+}
+
+/// Bytes of the least write buffer that a drive of that structure is simulated with.
+pub(super) fn least_buffer(word_line: u32, page: u64, structure: Structure) -> u64 {
+    LEAST_ROWS * u64::from(word_line) * page * structure.planes_of_all()
+}
+
+/// The scenario of a load on a drive of that structure, with `requests` that count behind a
+/// warm-up that is `longer` by so many times.
 pub fn scenario(
     base: &Base<'_>,
     structure: Structure,
     space: &Space,
     point: &[f64],
     of: &Latencies,
-    requests: u64,
+    (requests, longer): (u64, u64),
 ) -> Result<Scenario, TwinError> {
     let mut text = format!(
         "name = \"twin\"\nseed = {}\n[device]\nname = {:?}\n[gc]\nmode = \"preemptive\"\n",
@@ -115,10 +154,11 @@ pub fn scenario(
     let mut state = ("100", "fill");
     if !of.is_read {
         let row = u64::from(base.word_line) * base.page * structure.planes_of_all();
-        buffer = space.buffer().unwrap_or(BUFFER).max(LEAST_ROWS * row);
+        let least = least_buffer(base.word_line, base.page, structure);
+        buffer = space.buffer().unwrap_or(BUFFER).max(least);
         requests = requests.min(WRITTEN / of.block).max(1);
-        // Steady from where the buffer is full.
-        warmup += buffer / of.block;
+        // As many as fill the buffer, were nothing to leave it.
+        warmup += longer * (buffer / of.block);
         let block = u64::from(WORD_LINES) * row;
         blocks += (MARGIN * (requests + warmup) * of.block).div_ceil(block) as u32;
         state = ("0", "empty");
@@ -179,8 +219,9 @@ pub fn prepared(scenario: &Scenario) -> Result<PageMap, RunError> {
     Ok(make(scenario, &mut |_| true)?.map)
 }
 
-/// Plays the load on a drive in that state.
-pub fn play(scenario: &Scenario, map: PageMap) -> Result<Figures, RunError> {
+/// Plays the load on a drive in that state; and whether its write buffer had been full before the
+/// requests that count.
+pub fn play(scenario: &Scenario, map: PageMap) -> Result<(Figures, bool), RunError> {
     let sectors = host_sectors(scenario);
     let mut jobs = Vec::with_capacity(scenario.workload.jobs.len());
     for (number, spec) in scenario.workload.jobs.iter().enumerate() {
@@ -198,7 +239,9 @@ pub fn play(scenario: &Scenario, map: PageMap) -> Result<Figures, RunError> {
     let at = |percent| side.value_at_rank(rank(percent)).map_or(f64::NAN, |at| at.as_us_f64());
     let us = PERCENTILES.map(at);
     let seconds = driver.now().since(measured.since).as_ns() as f64 / 1e9;
-    Ok([us[0], us[1], us[2], us[3], side.count() as f64 / seconds, at(FAST)])
+    let before = measured.counters_before.first();
+    let was_full = before.is_some_and(|before| before.buffer.stalls > 0);
+    Ok(([us[0], us[1], us[2], us[3], side.count() as f64 / seconds, at(FAST)], was_full))
 }
 
 /// The measured figures, in the same order.

@@ -24,6 +24,7 @@ pub mod latency;
 mod newton;
 mod reads;
 mod reason;
+mod ridge;
 mod rivals;
 mod search;
 mod shipped;

@@ -58,14 +58,16 @@ pub(super) struct Ended {
     pub(super) ranges: Vec<Range>,
     /// The mean error there, over all seeds, if there were steps.
     pub(super) cost: Option<f64>,
+    /// The slopes there, if there were steps.
+    pub(super) slopes: Option<Slopes>,
 }
 
 /// A point, its errors and slopes, and how much each error is taken to vary.
-#[derive(Clone)]
-struct At {
+#[derive(Clone, Debug)]
+pub(super) struct Slopes {
     point: Vec<f64>,
     now: Errors,
-    slopes: Vec<Vec<f64>>,
+    of: Vec<Vec<f64>>,
     sides: Vec<f64>,
 }
 
@@ -75,7 +77,7 @@ pub(super) fn polish(
     rounds: usize,
     errors: &mut dyn FnMut(&[f64]) -> Errors,
 ) -> Ended {
-    let mut at = At::new(start.to_vec(), errors(start), errors);
+    let mut at = Slopes::new(start.to_vec(), errors(start), errors);
     let first = at.clone();
     for _ in 0..rounds {
         let Some(to) = at.step() else { break };
@@ -87,14 +89,14 @@ pub(super) fn polish(
             (loss(&found.of, &at.sides) < old * 0.998).then_some((next, found))
         });
         let Some((next, found)) = better else { break };
-        at = At::new(next, found, errors);
+        at = Slopes::new(next, found, errors);
     }
     // The search and the report count sizes, the steps squares.
     let at = if first.mean() < NOT_WORSE * at.mean() { first } else { at };
-    Ended { ranges: at.ranges(), cost: Some(at.mean()), point: at.point }
+    Ended { ranges: at.ranges(), cost: Some(at.mean()), point: at.point.clone(), slopes: Some(at) }
 }
 
-impl At {
+impl Slopes {
     fn new(point: Vec<f64>, now: Errors, errors: &mut dyn FnMut(&[f64]) -> Errors) -> Self {
         let moved: Vec<(f64, Errors)> =
             (0..point.len()).map(|number| moved(number, &point, errors)).collect();
@@ -112,10 +114,10 @@ impl At {
             };
             noise.iter().enumerate().map(of).collect()
         };
-        let slopes = moved.iter().map(slope).collect();
+        let of = moved.iter().map(slope).collect();
         let scale = scale_of(&now.of, point.len());
         let sides = noise.iter().map(|noise| (scale * scale + noise).sqrt()).collect();
-        Self { point, now, slopes, sides }
+        Self { point, now, of, sides }
     }
 
     fn mean(&self) -> f64 {
@@ -124,35 +126,72 @@ impl At {
 
     /// The information of the figures about the parameters, and that from before.
     fn known(&self, each: f64) -> Vec<Vec<f64>> {
-        let weights: Vec<f64> = self
-            .now
-            .of
-            .iter()
-            .zip(&self.sides)
-            .map(|(error, side)| weight(*error, *side))
-            .collect();
+        let weights: Vec<f64> = self.weights().collect();
         let of = |a: &Vec<f64>, b: &Vec<f64>| -> f64 {
             a.iter().zip(b).zip(&weights).map(|((a, b), weight)| a * b * weight).sum()
         };
-        let row = |a: &Vec<f64>| self.slopes.iter().map(|b| each * of(a, b)).collect();
-        let mut all: Vec<Vec<f64>> = self.slopes.iter().map(row).collect();
+        let row = |a: &Vec<f64>| self.of.iter().map(|b| each * of(a, b)).collect();
+        let mut all: Vec<Vec<f64>> = self.of.iter().map(row).collect();
         (0..all.len()).for_each(|at| all[at][at] += BEFORE);
         all
+    }
+
+    /// The weight of each figure.
+    fn weights(&self) -> impl Iterator<Item = f64> {
+        self.now.of.iter().zip(&self.sides).map(|(error, side)| weight(*error, *side))
+    }
+
+    /// How much these errors would fall with each parameter.
+    fn pulls(&self, errors: &[f64]) -> Vec<f64> {
+        let pull = |slope: &Vec<f64>| -> f64 {
+            let all = slope.iter().zip(errors).zip(self.weights());
+            all.map(|((a, error), weight)| a * error * weight).sum()
+        };
+        self.of.iter().map(pull).collect()
     }
 
     /// The point at which straight lines would end, within the bounds.
     fn step(&self) -> Option<Vec<f64>> {
         let inverse = inverse(self.known(1.0))?;
-        let pull = |slope: &Vec<f64>| -> f64 {
-            let all = slope.iter().zip(&self.now.of).zip(&self.sides);
-            all.map(|((a, error), side)| a * error * weight(*error, *side)).sum()
-        };
-        let pulls: Vec<f64> = self.slopes.iter().map(pull).collect();
+        let pulls = self.pulls(&self.now.of);
         let to = |(x, row): (&f64, &Vec<f64>)| {
             let way: f64 = row.iter().zip(&pulls).map(|(a, b)| a * b).sum();
             (x - way).clamp(0.0, 1.0)
         };
         Some(self.point.iter().zip(&inverse).map(to).collect())
+    }
+
+    /// One parameter moves from `from`, where the errors are these, to `to`: the point at which the
+    /// others have given way, within the bounds.
+    pub(super) fn beside(&self, from: &[f64], errors: &[f64], number: usize, to: f64) -> Vec<f64> {
+        let (known, pulls) = (self.known(1.0), self.pulls(errors));
+        let mut ways: Vec<f64> = vec![0.0; from.len()];
+        ways[number] = to - from[number];
+        let mut free: Vec<usize> = (0..from.len()).filter(|other| *other != number).collect();
+        loop {
+            let held = |at: usize| -> f64 {
+                let held = (0..from.len()).filter(|other| !free.contains(other));
+                held.map(|other| known[at][other] * ways[other]).sum()
+            };
+            let pulled: Vec<f64> = free.iter().map(|at| pulls[*at] + held(*at)).collect();
+            let part = |at: &usize| free.iter().map(|other| known[*at][*other]).collect();
+            let Some(inverse) = inverse(free.iter().map(part).collect()) else { break };
+            for (at, row) in free.iter().zip(&inverse) {
+                ways[*at] = -row.iter().zip(&pulled).map(|(a, b)| a * b).sum::<f64>();
+            }
+            // Those that would leave their bounds stay there, and the rest give way once more.
+            let within = |at: &usize| (0.0..=1.0).contains(&(from[*at] + ways[*at]));
+            let (inside, outside): (Vec<usize>, Vec<usize>) =
+                free.iter().partition(|at| within(at));
+            for at in &outside {
+                ways[*at] = (from[*at] + ways[*at]).clamp(0.0, 1.0) - from[*at];
+            }
+            free = inside;
+            if outside.is_empty() {
+                break;
+            }
+        }
+        from.iter().zip(&ways).map(|(x, way)| (x + way).clamp(0.0, 1.0)).collect()
     }
 
     fn ranges(&self) -> Vec<Range> {
@@ -248,6 +287,20 @@ mod tests {
         assert!(ranges[0].is_flat() && ranges[1].is_flat() && ranges[3].is_flat(), "{ranges:?}");
         assert!(ranges[2].high - ranges[2].low < 0.1, "{ranges:?}");
         assert!(ranges[2].low < 0.3 && ranges[2].high > 0.3, "{ranges:?}");
+    }
+
+    #[test]
+    fn the_other_of_a_sum_gives_way_as_far_as_its_bound() {
+        let ended = polish(&[0.5, 0.5, 0.3, 0.5], 1, &mut |x| errors(x));
+        let slopes = ended.slopes.unwrap();
+        let beside = |to| slopes.beside(&ended.point, &errors(&ended.point).of, 0, to);
+        let [near, far] = [0.7, 1.0].map(beside);
+        assert!((near[0] - 0.7).abs() < 1e-12 && (near[1] - 0.3).abs() < 0.02, "{near:?}");
+        assert!(far[1].abs() < 0.02 && (far[2] - 0.3).abs() < 0.02, "{far:?}");
+        // From where the sum is off by far, the other makes up for both.
+        let from = [0.8, 0.8, 0.3, 0.5];
+        let back = slopes.beside(&from, &errors(&from).of, 0, 0.9);
+        assert!((back[0] + back[1] - 1.0).abs() < 0.05, "{back:?}");
     }
 
     #[test]

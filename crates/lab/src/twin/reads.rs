@@ -9,12 +9,12 @@
 //! 4. *Doubt*: how far each can move, and which move together (`doubt`); then each run is left out,
 //!    the others are fitted again, and it is predicted.
 
-use super::bounds::space_of;
+use super::bounds::{no_contradiction, space_of};
 use super::doubt::{Doubt, Range};
 use super::journal::Journal;
 use super::latency::{
-    Base, Figures, Structure, distance, errors, left_out, logarithms, measured, play, prepared,
-    scenario,
+    Base, Figures, Structure, distance, errors, figures_of, left_out, logarithms, measured,
+    prepared, scenario,
 };
 use super::newton::{Ended, Errors, polish};
 use super::search::{Effort, descend};
@@ -23,13 +23,15 @@ use super::structures::{CANDIDATES, Ranked, variants};
 use super::{Moment, Settings, Stage, TwinError};
 use crate::measure::{Latencies, Measurement};
 use crate::threads::on_threads;
+use manx_core::config::Scenario;
 use manx_core::flash::Device;
 use manx_core::ftl::PageMap;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A run whose percentiles are off by more than this on average is not explained by any parameters.
+/// A run whose percentiles are off by more than this on average, or whose rate is, is not explained
+/// by any parameters.
 pub const EXPLAINED: f64 = 0.25;
 
 /// Evaluations of a structure at first, of the best ones then, and of a fit without one run.
@@ -38,7 +40,7 @@ const SECOND: usize = 40;
 const WITHOUT_ONE: usize = 60;
 /// Straight steps of the last stage, and the seeds of each of their points.
 const STEPS: usize = 4;
-const SEEDS: u64 = 3;
+pub(super) const SEEDS: u64 = 3;
 /// Structures that are looked at a second time.
 const FINALISTS: usize = 2;
 
@@ -60,7 +62,8 @@ pub struct ReadRun {
 impl ReadRun {
     /// Parameters explain it.
     pub fn is_explained(&self) -> bool {
-        errors(&self.measured, &self.modelled).0 <= EXPLAINED
+        let (percentiles, iops) = errors(&self.measured, &self.modelled);
+        percentiles <= EXPLAINED && iops <= EXPLAINED
     }
 }
 
@@ -132,6 +135,7 @@ pub fn fit(
         page: device.geometry.page.get(),
         seed: settings.seed,
     };
+    no_contradiction(&runs, settings.known)?;
     let space = space_of(&runs, device).knowing(settings.known)?;
     let candidates = match runs.iter().any(|(_, of)| of.is_read) {
         true => allowed(&space, CANDIDATES.into_iter()),
@@ -168,7 +172,7 @@ impl<'a> Fit<'a> {
         // A fit that was stopped before has no ranges.
         let doubt = match self.stopped() {
             true => Doubt::default(),
-            false => self.doubt(&ranked, &all),
+            false => self.doubt(&ranked, &all)?,
         };
         let structures = ranked.iter().map(|ranked| (ranked.structure, ranked.cost)).collect();
         let mut runs: Vec<ReadRun> = all
@@ -272,6 +276,7 @@ impl<'a> Fit<'a> {
             point: ended.point,
             ranges: if is_whole { ended.ranges } else { Vec::new() },
             cost: ended.cost.filter(|_| is_whole),
+            slopes: ended.slopes.filter(|_| is_whole),
         };
         failed.map_or(Ok(ended), Err)
     }
@@ -290,12 +295,7 @@ impl<'a> Fit<'a> {
                 0 => self.simulated(Stage::Together, structure, point, which, requests)?,
                 _ => self.figures(structure, point, which, requests, seed)?,
             };
-            let of = |(run, modelled): (&usize, &Figures)| {
-                logarithms(&measured(self.runs[*run].1), modelled)
-                    .map(|off| off.clamp(-3.0, 3.0))
-                    .collect::<Vec<f64>>()
-            };
-            all.push(which.iter().zip(&figures).flat_map(of).collect());
+            all.push(self.logarithms(which, &figures));
         }
         let seeds = all.len();
         let mean = |at: usize| all.iter().map(|of| of[at]).sum::<f64>() / seeds as f64;
@@ -303,6 +303,16 @@ impl<'a> Fit<'a> {
         let square = |at: usize| all.iter().map(|each| (each[at] - of[at]).powi(2)).sum::<f64>();
         let noise = (0..of.len()).map(|at| square(at) / (seeds - 1) as f64).collect();
         Ok(Errors { of, noise, seeds })
+    }
+
+    /// ln(modelled / measured) of each figure of these runs.
+    pub(super) fn logarithms(&self, which: &[usize], figures: &[Figures]) -> Vec<f64> {
+        let of = |(run, modelled): (&usize, &Figures)| {
+            logarithms(&measured(self.runs[*run].1), modelled)
+                .map(|off| off.clamp(-3.0, 3.0))
+                .collect::<Vec<f64>>()
+        };
+        which.iter().zip(figures).flat_map(of).collect()
     }
 
     /// The fit without one run: structure and point are the best that the other runs have seen.
@@ -379,7 +389,7 @@ impl<'a> Fit<'a> {
     }
 
     /// The figures of these runs at a point that the search looks at: it is kept, and told.
-    fn simulated(
+    pub(super) fn simulated(
         &mut self,
         stage: Stage,
         structure: Structure,
@@ -406,7 +416,7 @@ impl<'a> Fit<'a> {
     }
 
     /// The figures of these runs at a point, from the journal or simulated, on all cores.
-    fn figures(
+    pub(super) fn figures(
         &self,
         structure: Structure,
         point: &[f64],
@@ -442,23 +452,24 @@ impl<'a> Fit<'a> {
     ) -> Result<Figures, TwinError> {
         let of = self.runs[run].1;
         let base = Base { seed: self.base.seed.wrapping_add(seed), ..self.base };
-        let scenario = scenario(&base, structure, &self.space, point, of, requests)?;
-        let key = Journal::key(&scenario, "reads");
+        let scenario =
+            |longer| scenario(&base, structure, &self.space, point, of, (requests, longer));
+        let key = Journal::key(&scenario(1)?, "reads");
         if let Some(Ok(known)) = self.journal.get(&key).map(Figures::try_from) {
             return Ok(known);
         }
-        let map = match of.is_read {
-            // An empty drive, and how large it is depends on the load.
-            false => prepared(&scenario)?,
-            true => {
-                let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-                match states.get(&structure) {
-                    Some(map) => map.clone(),
-                    None => states.entry(structure).or_insert(prepared(&scenario)?).clone(),
-                }
+        let state = |scenario: &Scenario| -> Result<PageMap, TwinError> {
+            if !of.is_read {
+                // An empty drive, and how large it is depends on the load.
+                return Ok(prepared(scenario)?);
             }
+            let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(match states.get(&structure) {
+                Some(map) => map.clone(),
+                None => states.entry(structure).or_insert(prepared(scenario)?).clone(),
+            })
         };
-        let figures = play(&scenario, map)?;
+        let figures = figures_of(&scenario, of.is_read, &state)?;
         self.journal.put(key, &figures);
         Ok(figures)
     }

@@ -7,9 +7,9 @@
 //! would be too short.
 
 use super::TwinError;
-use super::doubt::{Doubt, Range, traded};
+use super::doubt::{Doubt, Range, most, traded};
 use super::latency::Structure;
-use super::reads::{Fit, Seen};
+use super::reads::{Fit, SEEDS, Seen};
 use super::reason::other_reason;
 use super::space::{Place, Space};
 use super::structures::Ranked;
@@ -86,26 +86,37 @@ impl Fit<'_> {
         Ok(())
     }
 
+    /// The mean cost of the best point with seeds that the search did not see: what the true
+    /// parameters may cost with the seed of the search, which the best ones were chosen for.
+    fn unseen(&self, best: &Ranked, all: &[usize]) -> Result<f64, TwinError> {
+        let (point, requests) = (&best.ended.point, self.settings.requests);
+        let cost = |seed| -> Result<f64, TwinError> {
+            Ok(self.mean(all, &self.figures(best.structure, point, all, requests, seed)?))
+        };
+        let costs = (0..SEEDS).map(cost).collect::<Result<Vec<f64>, TwinError>>()?;
+        Ok(costs[0].max(costs[1..].iter().sum::<f64>() / (SEEDS - 1) as f64))
+    }
+
     /// The ranges, over all points of any structure that explain the runs as well: where two do, a
     /// rate of one of them is no more than a rate of the other.
-    pub(super) fn doubt(&self, ranked: &[Ranked], all: &[usize]) -> Doubt {
+    pub(super) fn doubt(&mut self, ranked: &[Ranked], all: &[usize]) -> Result<Doubt, TwinError> {
         let best = &ranked[0];
-        let cost = |seen: &Seen| self.mean(all, &seen.figures);
-        let near: Vec<(Vec<f64>, f64)> = self
-            .seen
-            .iter()
-            .filter(|seen| seen.structure == best.structure)
-            .map(|seen| (seen.point.clone(), cost(seen)))
-            .collect();
-        let (most, pairs) = traded(&best.ended.point, best.cost, &near, self.figures_of(all));
+        let figures = self.figures_of(all);
+        let most_of_ended = most(best.cost, figures);
+        let most = most(self.unseen(best, all)?, figures);
         let mut ranges = best.ended.ranges.clone();
-        for other in ranked[1..].iter().filter(|other| other.cost <= most) {
-            join(&mut ranges, other.ended.ranges.iter().copied());
+        for of in ranked.iter().filter(|of| of.cost <= most_of_ended) {
+            join(&mut ranges, of.ended.ranges.iter().copied());
+            self.walk(of, most, all)?;
         }
+        let cost = |seen: &Seen| self.mean(all, &seen.figures);
         for seen in self.seen.iter().filter(|seen| cost(seen) <= most) {
             join(&mut ranges, seen.point.iter().map(|x| Range { low: *x, high: *x }));
         }
-        Doubt { ranges, pairs }
+        let of_the_best = self.seen.iter().filter(|seen| seen.structure == best.structure);
+        let near: Vec<(Vec<f64>, f64)> =
+            of_the_best.map(|seen| (seen.point.clone(), cost(seen))).collect();
+        Ok(Doubt { ranges, pairs: traded(&near, most) })
     }
 }
 

@@ -86,7 +86,7 @@ fn read_runs(reads: &Reads, measurements: &[Measurement], text: &mut String) {
     let explained = sums(reads.runs.iter().filter(|run| run.is_explained()));
     for (what, sums) in [("all", &all), ("explained", &explained)] {
         let Sums { runs, percentiles, iops, held_percentiles, held_iops } = *sums;
-        if what == "explained" && runs == all.runs {
+        if what == "explained" && (runs == 0 || runs == all.runs) {
             continue;
         }
         let _ = write!(

@@ -13,7 +13,8 @@ pub(super) struct Ranked {
 
 impl Ranked {
     pub(super) fn new(structure: Structure, (point, cost): (Vec<f64>, f64)) -> Self {
-        Self { structure, ended: Ended { point, ranges: Vec::new(), cost: None }, cost }
+        let ended = Ended { point, ranges: Vec::new(), cost: None, slopes: None };
+        Self { structure, ended, cost }
     }
 }
 

@@ -90,8 +90,8 @@ impl Made {
         ] {
             let mut of = load(true, block, depth);
             let scenario =
-                scenario(&base, self.structure, &space, &space.start(), &of, 30_000).unwrap();
-            let figures = play(&scenario, prepared(&scenario).unwrap()).unwrap();
+                scenario(&base, self.structure, &space, &space.start(), &of, (30_000, 1)).unwrap();
+            let (figures, _) = play(&scenario, prepared(&scenario).unwrap()).unwrap();
             // Three even draws are near enough to a normal one.
             let mut noisy = || 1.0 + NOISE * 2.0 * (rng.unit() + rng.unit() + rng.unit() - 1.5);
             let [a, b, c, d, iops, fast] = figures.map(|value| value * noisy());

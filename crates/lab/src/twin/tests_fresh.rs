@@ -1,6 +1,6 @@
 //! Writes to a fresh drive: by arithmetic, and a made drive that comes back.
 
-use super::latency::{Base, Structure, play, prepared, scenario};
+use super::latency::{Base, Structure, figures_of, play, prepared, scenario};
 use super::space::{Parameter, Place, Space, Unit};
 use super::*;
 use crate::measure::{DriveState, Latencies};
@@ -49,12 +49,12 @@ impl Made {
         Space { parameters, known: vec![buffer.parse().unwrap()] }
     }
 
-    /// A run of it: percentiles 50, 90, 99, 99.9, requests a second and percentile 10.
+    /// A long run of it: percentiles 50, 90, 99, 99.9, requests a second and percentile 10.
     fn run(self, of: &Latencies, seed: u64) -> [f64; 6] {
         let space = self.space();
         let scenario =
-            scenario(&base(seed), STRUCTURE, &space, &space.start(), of, 20_000).unwrap();
-        play(&scenario, prepared(&scenario).unwrap()).unwrap()
+            scenario(&base(seed), STRUCTURE, &space, &space.start(), of, (20_000, 64)).unwrap();
+        play(&scenario, prepared(&scenario).unwrap()).unwrap().0
     }
 
     /// As fio would have measured it, with 2 % of noise.
@@ -111,6 +111,27 @@ fn fresh_writes_take_the_buffer_s_time_alone_and_that_of_programs_at_depth() {
     let deep = made.run(&load(false, 4096, 64), 1);
     let programmed = 8.0 * 3.0 * 16_384.0 / 1200e-6;
     assert!((deep[4] * 4096.0 / programmed - 1.0).abs() < 0.1, "{deep:?}, {programmed}");
+}
+
+/// The host is 15 % faster than the programs: what it writes goes up the buffer for seven times its
+/// size before it is full.
+#[test]
+fn fresh_writes_count_from_where_the_buffer_is_full() {
+    let made = Made { program_us: 1200.0, hit_us: 7.0, buffer_mib: 16.0 };
+    let programmed = 8.0 * 3.0 * 16_384.0 / 1200e-6;
+    let mut space = made.space();
+    let link = &mut space.parameters[2];
+    (link.low, link.high, link.start) =
+        (programmed * 1.15e-6, programmed * 1.1501e-6, programmed * 1.15e-6);
+    let of = load(false, 4096, 32);
+    let asked =
+        |longer| scenario(&base(1), STRUCTURE, &space, &space.start(), &of, (12_000, longer));
+    let iops = figures_of(&asked, false, &|scenario| Ok(prepared(scenario)?)).unwrap()[4];
+    assert!((iops * 4096.0 / programmed - 1.0).abs() < 0.05, "{}", iops * 4096.0 / programmed);
+    // At first the link is all that bounds it.
+    let first = asked(1).unwrap();
+    let (figures, was_full) = play(&first, prepared(&first).unwrap()).unwrap();
+    assert!(!was_full && figures[4] * 4096.0 > 1.07 * programmed, "{figures:?}");
 }
 
 #[test]

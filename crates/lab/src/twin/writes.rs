@@ -11,7 +11,7 @@
 
 use super::cliff::Cliff;
 use super::device::chosen;
-use super::doubt::{Doubt, traded};
+use super::doubt::{Doubt, most, traded};
 use super::journal::Journal;
 use super::newton::{Ended, Errors, polish};
 use super::search::{Effort, descend};
@@ -22,7 +22,7 @@ use super::{Moment, Settings, Stage, TwinError};
 use crate::measure::{DriveState, Measured, Window};
 use crate::threads::on_threads;
 use manx_core::flash::Device;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Spare space is looked for in steps of these logarithms: a row of the first, then from the best
@@ -240,11 +240,12 @@ impl Fit<'_> {
         let (point, cost) = self.search(way, &start, &mut near)?;
         // Without a step: the ranges around that point.
         let ranges = self.polish(way, &point, 0)?.ranges;
-        let (_, pairs) = traded(&point, cost, &near, 2 * self.fitted.len());
+        let pairs = traded(&near, most(cost, 2 * self.fitted.len()));
         // A fit that was stopped before has no ranges.
         let stopped = self.settings.stop.load(Ordering::Relaxed);
         let doubt = if stopped { Doubt::default() } else { Doubt { ranges, pairs } };
-        let modelled = self.play(way, &point, windows)?;
+        // One that was stopped, too, tells of a drive that was simulated.
+        let modelled = self.play(way, &point, windows, &AtomicBool::new(false))?;
         let until = self.settings.after();
         let windows = windows
             .iter()
@@ -255,6 +256,7 @@ impl Fit<'_> {
                 is_held_out: measured.to > until,
             })
             .collect();
+        ways.retain(|of| !stopped || of.cost < FAR || of.way == way);
         let ways = ways.into_iter().map(|of| (of.way, of.cost)).collect();
         let (bits, space, evaluations) = (self.bits, self.space, self.evaluations.into_inner());
         let measurement = number;
@@ -387,7 +389,7 @@ impl Fit<'_> {
 
     /// ln(modelled / measured) of WAF and rate of each window.
     fn errors(&self, way: Way, point: &[f64]) -> Result<Errors, TwinError> {
-        let done = self.play(way, point, &self.fitted)?;
+        let done = self.play(way, point, &self.fitted, self.settings.stop)?;
         let off = |(window, done): (&Window, &Done)| {
             let rate = done.bytes_per_s / window.bytes_per_s;
             let waf = window.waf.map_or(1.0, |waf| done.waf / waf);
@@ -405,7 +407,13 @@ impl Fit<'_> {
     }
 
     /// The drive's work in these windows; a drive that cannot be built does nothing.
-    fn play(&self, way: Way, point: &[f64], windows: &[Window]) -> Result<Vec<Done>, TwinError> {
+    fn play(
+        &self,
+        way: Way,
+        point: &[f64],
+        windows: &[Window],
+        stop: &AtomicBool,
+    ) -> Result<Vec<Done>, TwinError> {
         let scenario = match scenario(way, &self.space, point, self.bits, self.settings.seed) {
             Ok(scenario) => scenario,
             // Without room for its collections a drive is refused: far from any that was measured.
@@ -419,7 +427,7 @@ impl Fit<'_> {
             let of = |pair: &[f64]| Done { waf: pair[0], bytes_per_s: pair[1] };
             return Ok(known.chunks_exact(2).map(of).collect());
         }
-        let Some(done) = play(&scenario, &ends, self.settings.stop)? else {
+        let Some(done) = play(&scenario, &ends, stop)? else {
             return Ok(vec![NOTHING; windows.len()]);
         };
         let flat: Vec<f64> = done.iter().flat_map(|done| [done.waf, done.bytes_per_s]).collect();
