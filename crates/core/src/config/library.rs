@@ -17,6 +17,7 @@ const DEVICES: &[(&str, &str)] = &[
     ("samsung-980pro", include_str!("../../../../devices/samsung-980pro.toml")),
     ("drive-a", include_str!("../../../../devices/drive-a.toml")),
     ("ssdsim-ioda", include_str!("../../../../devices/ssdsim-ioda.toml")),
+    ("p4800x-like", include_str!("../../../../devices/p4800x-like.toml")),
 ];
 
 const SCENARIOS: &[(&str, &str)] = &[
