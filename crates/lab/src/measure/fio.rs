@@ -21,18 +21,7 @@ const SHORTEST: f64 = 0.5;
 const LEAST_UNDER_WAY: f64 = 0.3;
 
 /// Options that hold a job back.
-const HELD_BACK: [&str; 10] = [
-    "rate",
-    "rate_iops",
-    "rate_min",
-    "rate_iops_min",
-    "thinktime",
-    "latency_target",
-    "iodepth_batch",
-    "iodepth_batch_submit",
-    "iodepth_batch_complete_min",
-    "iodepth_low",
-];
+const HELD_BACK: [&str; 4] = ["rate", "rate_iops", "thinktime", "latency_target"];
 
 /// True for an engine of fio that has one request under way, whatever `iodepth` says.
 pub(crate) fn is_synchronous(engine: &str) -> bool {

@@ -2,9 +2,8 @@
 //!
 //! The index of dispersion for counts (IDC) is the variance of the counts in bins of one width over
 //! their mean: 1 for Poisson arrivals at any width, growing with the width where arrivals are
-//! bursty over long times (Gusella, 1991). Bins start at the first request; empty ones count, and
-//! the one that the last request cuts short does not: a clock would seem to burst at its end. The
-//! variance is that of the population.
+//! bursty over long times (Gusella, 1991). Bins start at the first request, and the last one is
+//! that of the last request; empty ones count. The variance is that of the population.
 
 use super::percent;
 use super::report::ArrivalReport;
@@ -95,11 +94,11 @@ impl Arrivals {
 /// Requests counted in bins of `WIDTH` nanoseconds; only sums are kept.
 #[derive(Clone, Debug, Default)]
 struct Bins<const WIDTH: u64> {
-    /// The bin that is being filled, and so how many are whole.
+    /// The bin that is being filled.
     bin: u64,
     in_bin: u64,
-    /// Of the bins before: how many requests, the most in one, and the sum of the squares.
     count: u64,
+    /// Of the bins before.
     peak: u64,
     squares: u128,
 }
@@ -109,34 +108,42 @@ impl<const WIDTH: u64> Bins<WIDTH> {
     fn record(&mut self, at: u64) {
         let bin = at / WIDTH;
         if bin != self.bin {
-            self.squares += u128::from(self.in_bin) * u128::from(self.in_bin);
-            self.count += self.in_bin;
+            self.squares = self.all_squares();
             self.peak = self.peak();
             (self.bin, self.in_bin) = (bin, 0);
         }
         self.in_bin += 1;
+        self.count += 1;
     }
 
     fn peak(&self) -> u64 {
         self.peak.max(self.in_bin)
     }
 
+    fn all_squares(&self) -> u128 {
+        self.squares + u128::from(self.in_bin) * u128::from(self.in_bin)
+    }
+
+    fn bins(&self) -> u64 {
+        self.bin + 1
+    }
+
     /// A single bin says nothing of how counts vary.
     fn are_many(&self) -> bool {
-        self.bin > 1
+        self.bin > 0
     }
 
     fn peak_to_mean(&self) -> Option<f64> {
-        self.are_many().then(|| self.peak() as f64 * self.bin as f64 / self.count as f64)
+        self.are_many().then(|| self.peak() as f64 * self.bins() as f64 / self.count as f64)
     }
 
     /// (sum(x^2) / b - (n / b)^2) / (n / b), for b bins with n requests, is (b sum(x^2) - n^2) / (n
     /// b).
     fn dispersion(&self) -> Option<f64> {
-        let (bins, count) = (u128::from(self.bin), u128::from(self.count));
+        let (bins, count) = (u128::from(self.bins()), u128::from(self.count));
         // Below 2^43 bins of 10 ms and 2^40 requests of a trace that anybody can hold, this stays
         // below 2^123.
-        let above = bins.checked_mul(self.squares)?.checked_sub(count * count)?;
+        let above = bins.checked_mul(self.all_squares())?.checked_sub(count * count)?;
         self.are_many().then(|| above as f64 / (count * bins) as f64)
     }
 }

@@ -77,15 +77,16 @@ pub struct ArrivalReport {
     pub gap_cv: Option<f64>,
     /// Gaps of exactly 0 (percent).
     pub zero_gap_percent: f64,
-    /// The most requests in one of the seconds since the first request; null below 2 whole ones.
+    /// The most requests in one of the seconds since the first request; null where the trace ends
+    /// in the first.
     pub peak_per_s: Option<u64>,
-    /// That over the mean of the whole seconds.
+    /// That over the mean of all those seconds, the last one included, though it may be cut short.
     pub peak_to_mean: Option<f64>,
-    /// Variance over mean of the requests in whole bins of 1 s, empty ones included: 1 for Poisson;
-    /// null below 2.
+    /// Variance over mean of the requests in bins of 1 s, empty ones included: 1 for Poisson; null
+    /// below 2 bins.
     pub idc_1s: Option<f64>,
-    /// Variance over mean of the requests in whole bins of 10 ms, empty ones included; null below
-    /// 2.
+    /// Variance over mean of the requests in bins of 10 ms, empty ones included; null below 2
+    /// bins.
     pub idc_10ms: Option<f64>,
 }
 
