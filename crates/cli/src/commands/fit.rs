@@ -153,8 +153,15 @@ impl Places {
             if is_read {
                 return refuse("the fit reads this file; give it another name (--as) or --out");
             }
-            // Nothing replaces a journal: lines go behind those that are there.
-            if is_foreign(path, begin) && (!args.force || begin == LINE) {
+            let is_foreign = is_foreign(path, begin);
+            if is_foreign && begin == LINE {
+                // Nothing replaces a journal: lines go behind those that are there.
+                return refuse(
+                    "no fit made this file, and a journal would go on in it: choose another name \
+                     (--as) or another folder (--out)",
+                );
+            }
+            if is_foreign && !args.force {
                 return refuse(
                     "no fit made this file: choose another name (--as), another folder (--out), \
                      or --force to replace it",

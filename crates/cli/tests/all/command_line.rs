@@ -1,6 +1,7 @@
 //! The binary as a user meets it: what it prints where, and with which exit code.
 
 use crate::support::{assert_refused, file, manx, stderr, stdout};
+use std::error::Error;
 use std::path::PathBuf;
 
 #[test]
@@ -203,20 +204,22 @@ fn a_preemptive_run_that_never_gives_way_is_warned_of() {
 /// A load that the drive cannot do: its WAF is that of what the drive took, its rates are of the
 /// time until the last request ended, with an error too, and a warning says that it stays behind.
 #[test]
-fn an_overloaded_drive_has_the_waf_of_what_it_took_and_says_that_it_stays_behind() {
-    let run = |sets: &[&str]| -> serde_json::Value {
+fn an_overloaded_drive_has_the_waf_of_what_it_took_and_says_that_it_stays_behind()
+-> Result<(), Box<dyn Error>> {
+    let run = |sets: &[&str]| -> Result<serde_json::Value, serde_json::Error> {
         let mut args = vec!["run", "quick", "--policy", "base", "--json"];
         let writes = ["workload.read_percent=0", "workload.rate=20000"];
         writes.iter().chain(sets).for_each(|set| args.extend(["--set", set]));
-        let document: serde_json::Value = serde_json::from_str(&stdout(&manx(&args))).unwrap();
-        document["runs"][0].clone()
+        let document: serde_json::Value = serde_json::from_str(&stdout(&manx(&args)))?;
+        Ok(document["runs"][0].clone())
     };
-    let starved = run(&["measure.timeout=500ms"]);
-    assert!(starved["flash"]["waf"].as_f64().unwrap() > 2.0, "{}", starved["flash"]);
-    let whole = run(&["measure.timeout=0s"]);
+    let number = |of: &serde_json::Value| of.as_f64().ok_or_else(|| format!("no number: {of}"));
+    let starved = run(&["measure.timeout=500ms"])?;
+    assert!(number(&starved["flash"]["waf"])? > 2.0, "{}", starved["flash"]);
+    let whole = run(&["measure.timeout=0s"])?;
     assert!(whole["warnings"].to_string().contains("stays behind this load"), "{whole}");
-    let late = run(&["measure.timeout=0s", "measure.warmup_requests=15000"]);
-    let [whole, late] = [&whole, &late].map(|of| of["flash"]["waf"].as_f64().unwrap());
+    let late = run(&["measure.timeout=0s", "measure.warmup_requests=15000"])?;
+    let (whole, late) = (number(&whole["flash"]["waf"])?, number(&late["flash"]["waf"])?);
     assert!((late / whole - 1.0).abs() < 0.15, "{whole} {late}");
     let reset = run(&[
         "host.on_timeout=reset",
@@ -224,9 +227,10 @@ fn an_overloaded_drive_has_the_waf_of_what_it_took_and_says_that_it_stays_behind
         "host.reset=5ms",
         "host.retries=1",
         "measure.warmup_requests=0",
-    ]);
-    let first = reset["resets"]["first_at_s"].as_f64().unwrap();
-    assert!(reset["virtual_s"].as_f64().unwrap() > first, "{}", reset["virtual_s"]);
+    ])?;
+    let (first, ended) = (number(&reset["resets"]["first_at_s"])?, number(&reset["virtual_s"])?);
+    assert!(ended > first, "{ended} {first}");
+    Ok(())
 }
 
 #[test]

@@ -98,11 +98,11 @@ fn each_bad_line_is_named() {
 /// fio: a synchronous engine, and psync is its own, has one request under way; a limit is that of
 /// each side, and the mix holds back the other.
 #[test]
-fn depths_and_rates_are_those_that_fio_has() {
+fn depths_and_rates_are_those_that_fio_has() -> Result<(), JobFileError> {
     for engine in ["ioengine=psync\n", "ioengine=sync\n", ""] {
         let text = format!("[a]\nrw=randread\n{engine}iodepth=32\nruntime=1\n");
         assert_eq!(jobs(&text)[0].queue_depth, 1, "{engine}");
-        assert!(from_fio("a.fio", &text).unwrap().toml.contains("one request at a time"));
+        assert!(from_fio("a.fio", &text)?.toml.contains("one request at a time"));
     }
     let rate = |mix: &str, limit: &str| {
         let text = format!("[a]\nrw=randrw\nrwmixread={mix}\nrate_iops={limit}\nruntime=1\n");
@@ -113,6 +113,7 @@ fn depths_and_rates_are_those_that_fio_has() {
     assert!((rate("70", "1000,150") - 500.0).abs() < 0.01);
     let text = "[a]\nrw=randread\nfilename=/dev/a\\:b\nruntime=1\n";
     assert_eq!(jobs(text)[0].files, 1);
+    Ok(())
 }
 
 #[test]

@@ -38,8 +38,11 @@ fn event(line: &str) -> Option<(&str, u64, &str, &str, u64, u64)> {
 /// The most requests that were under way at once. One whose completion was lost would be so for
 /// ever: those that have both count.
 fn most_under_way(all: &[Sample]) -> u32 {
-    let mut turns: Vec<(u64, bool)> =
-        all.iter().flat_map(|of| [(of.at_ns - of.latency_ns, true), (of.at_ns, false)]).collect();
+    let mut turns: Vec<(u64, bool)> = all
+        .iter()
+        .filter(|of| of.latency_ns > 0)
+        .flat_map(|of| [(of.at_ns - of.latency_ns, true), (of.at_ns, false)])
+        .collect();
     // At one instant, what completes goes before what is issued.
     turns.sort_unstable();
     let (mut now, mut most) = (0u32, 0);
@@ -47,7 +50,7 @@ fn most_under_way(all: &[Sample]) -> u32 {
         now = if is_issued { now + 1 } else { now.saturating_sub(1) };
         most = most.max(now);
     }
-    most
+    most.max(1)
 }
 
 /// Reads the requests, and the most that were under way.

@@ -129,9 +129,14 @@ pub(super) fn figures_of(
     }
 }
 
+/// Bytes of a row of word lines, over all planes.
+fn row_of(word_line: u32, page: u64, structure: Structure) -> u64 {
+    u64::from(word_line) * page * structure.planes_of_all()
+}
+
 /// Bytes of the least write buffer that a drive of that structure is simulated with.
 pub(super) fn least_buffer(word_line: u32, page: u64, structure: Structure) -> u64 {
-    LEAST_ROWS * u64::from(word_line) * page * structure.planes_of_all()
+    LEAST_ROWS * row_of(word_line, page, structure)
 }
 
 /// The scenario of a load on a drive of that structure, with `requests` that count behind a
@@ -153,9 +158,8 @@ pub fn scenario(
     let (mut requests, mut buffer, mut blocks) = (requests, BUFFER, BLOCKS);
     let mut state = ("100", "fill");
     if !of.is_read {
-        let row = u64::from(base.word_line) * base.page * structure.planes_of_all();
-        let least = least_buffer(base.word_line, base.page, structure);
-        buffer = space.buffer().unwrap_or(BUFFER).max(least);
+        let row = row_of(base.word_line, base.page, structure);
+        buffer = space.buffer().unwrap_or(BUFFER).max(LEAST_ROWS * row);
         requests = requests.min(WRITTEN / of.block).max(1);
         // As many as fill the buffer, were nothing to leave it.
         warmup += longer * (buffer / of.block);
