@@ -232,17 +232,15 @@ impl Job<'_> {
         self.pattern(is_random, &mut job)?;
         self.range(&mut job)?;
         self.files(&mut job);
-        let depth = match is_synchronous(self.get(&["ioengine"]).map_or("psync", |(_, of)| of)) {
-            true => 1,
-            false => self.whole("iodepth", 1)?,
-        };
-        if depth == 1 && self.get(&["ioengine"]).is_none() && self.whole("iodepth", 1)? > 1 {
+        let (engine, asked) = (self.get(&["ioengine"]), self.whole("iodepth", 1)?);
+        if asked == 0 {
+            return Err(self.bad("iodepth", "at least 1"));
+        }
+        let depth = if is_synchronous(engine.map_or("psync", |(_, of)| of)) { 1 } else { asked };
+        if depth < asked && engine.is_none() {
             let said = "iodepth: psync, fio's own engine where none is named, has one request at \
                         a time";
             self.remark(said.to_string());
-        }
-        if depth == 0 {
-            return Err(self.bad("iodepth", "at least 1"));
         }
         let _ = writeln!(job, "queue_depth = {depth}");
         self.rates(reads, block, &mut job)?;

@@ -22,46 +22,64 @@ impl Fit<'_> {
     /// Walks along each parameter both ways, from where `of` ended, up to a cost of `most`. The
     /// points are among those that were seen.
     pub(super) fn walk(&mut self, of: &Ranked, most: f64, all: &[usize]) -> Result<(), TwinError> {
+        let Some(slopes) = &of.ended.slopes else { return Ok(()) };
+        let start = Step::new(of.ended.point.clone(), self, of, all)?;
         for (number, range) in of.ended.ranges.iter().enumerate() {
-            for end in [range.low, range.high] {
-                self.walk_to(of, (number, end), most, all)?;
+            let x = start.point[number];
+            for (way, sign) in [(x - range.low, -1.0), (range.high - x, 1.0)] {
+                let (mut here, mut way) = (start.clone(), way.max(SHORTEST));
+                for _ in 0..STEPS {
+                    let to = (x + sign * way).clamp(0.0, 1.0);
+                    here = self.step(of, here, most, all, &|here| {
+                        slopes.beside(&here.point, &here.errors, number, to)
+                    })?;
+                    if here.cost > most || to <= 0.0 || to >= 1.0 || self.stopped() {
+                        break;
+                    }
+                    way *= FARTHER;
+                }
             }
         }
         Ok(())
     }
 
-    /// Walks one way, beyond this end of a range.
-    fn walk_to(
+    /// The next point of a walk: the first that explains the runs as well, or the last try.
+    fn step(
         &mut self,
         of: &Ranked,
-        (number, end): (usize, f64),
+        mut here: Step,
         most: f64,
         all: &[usize],
-    ) -> Result<(), TwinError> {
-        let Some(slopes) = &of.ended.slopes else { return Ok(()) };
-        let (mut here, stage) = (of.ended.point.clone(), Stage::Doubt);
-        let (from, is_low) = (here[number], end <= here[number]);
-        let requests = self.settings.requests;
-        let figures = self.simulated(stage, of.structure, &here, all, requests)?;
-        let mut errors = self.logarithms(all, &figures);
-        let mut way = (end - from).abs().max(SHORTEST);
-        for _ in 0..STEPS {
-            let to = (if is_low { from - way } else { from + way }).clamp(0.0, 1.0);
-            let mut is_as_good = false;
-            for _ in 0..TRIES {
-                here = slopes.beside(&here, &errors, number, to);
-                let figures = self.simulated(stage, of.structure, &here, all, requests)?;
-                errors = self.logarithms(all, &figures);
-                is_as_good = self.mean(all, &figures) <= most;
-                if is_as_good {
-                    break;
-                }
-            }
-            if !is_as_good || to <= 0.0 || to >= 1.0 || self.stopped() {
+        next: &dyn Fn(&Step) -> Vec<f64>,
+    ) -> Result<Step, TwinError> {
+        for _ in 0..TRIES {
+            here = Step::new(next(&here), self, of, all)?;
+            if here.cost <= most {
                 break;
             }
-            way *= FARTHER;
         }
-        Ok(())
+        Ok(here)
+    }
+}
+
+/// A point of a walk.
+#[derive(Clone)]
+struct Step {
+    point: Vec<f64>,
+    errors: Vec<f64>,
+    cost: f64,
+}
+
+impl Step {
+    fn new(
+        point: Vec<f64>,
+        fit: &mut Fit<'_>,
+        of: &Ranked,
+        all: &[usize],
+    ) -> Result<Self, TwinError> {
+        let requests = fit.settings.requests;
+        let figures = fit.simulated(Stage::Doubt, of.structure, &point, all, requests)?;
+        let (errors, cost) = (fit.logarithms(all, &figures), fit.mean(all, &figures));
+        Ok(Self { point, errors, cost })
     }
 }
