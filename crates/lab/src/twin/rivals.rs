@@ -116,7 +116,8 @@ impl Fit<'_> {
         let of_the_best = self.seen.iter().filter(|seen| seen.structure == best.structure);
         let near: Vec<(Vec<f64>, f64)> =
             of_the_best.map(|seen| (seen.point.clone(), cost(seen))).collect();
-        Ok(Doubt { ranges, pairs: traded(&near, most) })
+        // Farther out parameters are held by their bounds, and no longer go together.
+        Ok(Doubt { ranges, pairs: traded(&near, most_of_ended) })
     }
 }
 
