@@ -104,6 +104,11 @@ impl Fit<'_> {
         let figures = self.figures_of(all);
         let most_of_ended = most(best.cost, figures);
         let most = most(self.unseen(best, all)?, figures);
+        // A walk goes along one parameter at a time: its points no longer go together.
+        let of_the_best = self.seen.iter().filter(|seen| seen.structure == best.structure);
+        let near: Vec<(Vec<f64>, f64)> =
+            of_the_best.map(|seen| (seen.point.clone(), self.mean(all, &seen.figures))).collect();
+        let pairs = traded(&near, most_of_ended);
         let mut ranges = best.ended.ranges.clone();
         for of in ranked.iter().filter(|of| of.cost <= most_of_ended) {
             join(&mut ranges, of.ended.ranges.iter().copied());
@@ -113,11 +118,7 @@ impl Fit<'_> {
         for seen in self.seen.iter().filter(|seen| cost(seen) <= most) {
             join(&mut ranges, seen.point.iter().map(|x| Range { low: *x, high: *x }));
         }
-        let of_the_best = self.seen.iter().filter(|seen| seen.structure == best.structure);
-        let near: Vec<(Vec<f64>, f64)> =
-            of_the_best.map(|seen| (seen.point.clone(), cost(seen))).collect();
-        // Farther out parameters are held by their bounds, and no longer go together.
-        Ok(Doubt { ranges, pairs: traded(&near, most_of_ended) })
+        Ok(Doubt { ranges, pairs })
     }
 }
 
