@@ -181,6 +181,9 @@ fn data_placement(ftl: &FtlSpec) -> Check {
 /// The most regions, and the most streams.
 const PLACES_MAX: u32 = 8;
 
+/// More than any controller has.
+const XOR_ENGINES_MAX: u32 = 64;
+
 fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
     let (width, channels) = (rain.width, device.geometry.channels);
     let divides = (2..=WIDTH_MAX).contains(&width) && channels.is_multiple_of(width);
@@ -201,7 +204,12 @@ fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
         "with rain.update = \"in-place\" it needs ftl.allocation = \"static\": the address of a \
          page decides its stripe and its channel",
     )?;
-    require_operation_time(rain.xor, "rain.xor")
+    require_operation_time(rain.xor, "rain.xor")?;
+    let (key, engines) = ("rain.xor_engines", rain.xor_engines);
+    let message = format!("from 0 (one for each page) to {XOR_ENGINES_MAX}");
+    require(engines <= XOR_ENGINES_MAX, key, engines, message)?;
+    let message = "0: engines need rain.xor above 0s, or none is ever waited for";
+    require(engines == 0 || !rain.xor.is_zero(), key, engines, message)
 }
 
 /// Parity over superblocks: stripes are rows of a superblock, so it is what is filled, and what is

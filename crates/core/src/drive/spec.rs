@@ -275,6 +275,8 @@ pub struct RainSpec {
     pub update_reads: UpdateReads,
     /// From the last member's arrival to the page: the XOR.
     pub xor: Duration,
+    /// Engines of the controller that compute pages; 0 is one for each page.
+    pub xor_engines: u32,
 }
 
 impl Default for RainSpec {
@@ -287,6 +289,7 @@ impl Default for RainSpec {
             cost_rule: CostRule::Estimate,
             update_reads: UpdateReads::Wait,
             xor: Duration::from_us(10),
+            xor_engines: 0,
         }
     }
 }

@@ -25,6 +25,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("ttflash-pe", include_str!("../../../../experiments/ttflash-pe.toml")),
     ("ttflash-burst", include_str!("../../../../experiments/ttflash-burst.toml")),
     ("ttflash-preemptive", include_str!("../../../../experiments/ttflash-preemptive.toml")),
+    ("ttflash-controller", include_str!("../../../../experiments/ttflash-controller.toml")),
     ("ttflash-filebench", include_str!("../../../../experiments/ttflash-filebench.toml")),
     ("ttflash-size", include_str!("../../../../experiments/ttflash-size.toml")),
     ("ttflash-flush", include_str!("../../../../experiments/ttflash-flush.toml")),

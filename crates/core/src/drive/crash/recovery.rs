@@ -95,9 +95,10 @@ impl DriveConfig {
                 "\"separate\": a GC run that was cut begins again, and in blocks shared with the \
                  host's data it would not get its room back",
             )),
-            FtlKind::LogBlock if !matches!(log.policy, LogPolicy::Fast | LogPolicy::Faster) => {
-                Some(("ftl.log.policy", "\"fast\" or \"faster\": recovery is made for these"))
-            }
+            FtlKind::LogBlock if log.policy == LogPolicy::PageMapping => Some((
+                "ftl.log.policy",
+                "another than \"page-mapping\": page mapping that recovers is ftl.kind = \"page\"",
+            )),
             FtlKind::LogBlock if log.spare_blocks < 2 => Some((
                 "ftl.log.spare_blocks",
                 "at least 2: a merge that was cut may leave one block half filled",

@@ -294,6 +294,11 @@ impl Ports {
         self.limits.as_mut()?.throttle()
     }
 
+    /// When these bytes of an extra read have crossed the DRAM, in and out.
+    pub fn cross_dram(&mut self, now: Instant, bytes: u64) -> Instant {
+        self.limits.as_mut().map_or(now, |limits| limits.cross_dram(now, bytes))
+    }
+
     /// True where the controller's cores, its DRAM or its writes are limited.
     #[inline]
     pub fn is_limited(&self) -> bool {

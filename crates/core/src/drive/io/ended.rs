@@ -52,7 +52,7 @@ impl Drive {
         let over = self.ops[op].over();
         self.counters.units_read += u64::from(units);
         if feeds != NIL {
-            self.rebuild_gains(now, op, feeds, ppn);
+            self.rebuild_gains(now, op, feeds, (ppn, now));
         }
         for at in 0..units {
             let page = Ppn(ppn.0 + at);

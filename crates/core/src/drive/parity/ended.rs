@@ -10,7 +10,7 @@ use crate::drive::parity::reconstruct::Rebuild;
 use crate::drive::{Drive, Stamp};
 use crate::ftl::{Stream, part_of, version_of};
 use crate::sim::NIL;
-use crate::units::{Instant, Pool, Ppn};
+use crate::units::{Instant, Pool, Ppn, SECTOR};
 
 impl Drive {
     /// An extra read is done.
@@ -21,48 +21,51 @@ impl Drive {
         request: u32,
         rebuild: u32,
     ) {
-        let FlashOp { ppn, gc_blocked, .. } = self.ops[op];
+        let FlashOp { ppn, gc_blocked, sectors, .. } = self.ops[op];
         self.counters.units_read += 1;
         self.requests[request].gc_blocked |= gc_blocked;
-        self.rebuild_gains(now, op, rebuild, ppn);
+        let there = self.ports.cross_dram(now, u64::from(sectors) * SECTOR);
+        self.rebuild_gains(now, op, rebuild, (ppn, there));
         self.end_of_read(now, ppn);
     }
 
-    /// A page that is computed has the member at `page`; with the last one the XOR begins.
+    /// A page that is computed has the member at `page`, in the controller's memory at `there`;
+    /// with the last one the XOR begins.
     pub(in crate::drive) fn rebuild_gains(
         &mut self,
         now: Instant,
         op: u32,
         rebuild: u32,
-        page: Ppn,
+        (page, there): (Ppn, Instant),
     ) {
         if self.scheme == Scheme::Superblock {
-            return self.stripe_gains(now, op, rebuild, page);
+            return self.stripe_gains(now, op, rebuild, (page, there));
         }
         let part = self.part_of_parity(page);
         let Some(rain) = &mut self.rain else { return };
         let r = &mut rain.rebuilds[rebuild];
         r.value ^= part;
         r.left -= 1;
+        r.ready = r.ready.max(there);
         if r.left == 0 {
-            let there = now + rain.spec.xor;
+            let computed = rain.engines.take(r.ready);
             self.book_rebuild(now, op, rebuild);
-            self.later.put(there, Task::Reconstructed { rebuild });
+            self.later.put(computed, Task::Reconstructed { rebuild });
         }
     }
 
-    /// A page that is computed has the member at `page`; with the last one the XOR begins.
-    fn stripe_gains(&mut self, now: Instant, op: u32, rebuild: u32, page: Ppn) {
+    fn stripe_gains(&mut self, now: Instant, op: u32, rebuild: u32, (page, there): (Ppn, Instant)) {
         let held = self.flash.load(page);
         let part = if self.ftl.is_parity_page(page) { held } else { part_of(page, held) };
         let Some(superblock) = &mut self.superblock else { return };
-        let xor = superblock.spec.xor;
         let r = &mut superblock.rebuilds[rebuild];
         r.value ^= part;
         r.left -= 1;
+        r.ready = r.ready.max(there);
         if r.left == 0 {
+            let computed = superblock.engines.take(r.ready);
             self.book_rebuild(now, op, rebuild);
-            self.later.put(now + xor, Task::Reconstructed { rebuild });
+            self.later.put(computed, Task::Reconstructed { rebuild });
         }
     }
 

@@ -40,6 +40,7 @@ use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::drive::parity::reconstruct::Rebuild;
+use crate::drive::parity::xor::XorEngines;
 use crate::drive::{Drive, Evict, RainSpec, UpdateReads};
 use crate::ftl::{Stripes, Translation};
 use crate::sim::{NIL, Slab, mix, prefetch, unmix};
@@ -52,6 +53,7 @@ const UPDATES_MIN: u32 = 1024;
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Rain {
     pub spec: RainSpec,
+    pub(super) engines: XorEngines,
     /// By stripe: its update, or `NIL`.
     pub(super) update_of: Vec<u32>,
     pub(super) updates: Vec<Update>,
@@ -132,6 +134,7 @@ impl Drive {
         self.scheme = Scheme::ParityInPlace;
         self.rain = Some(Box::new(Rain {
             spec: spec.clone(),
+            engines: XorEngines::new(spec),
             update_of: vec![NIL; stripes.count() as usize],
             updates: vec![Update::default(); updates as usize],
             free: (0..updates).rev().collect(),

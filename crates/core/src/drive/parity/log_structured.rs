@@ -23,6 +23,7 @@ use crate::drive::buffer::rows::ROWS_WAITING_MAX;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::drive::parity::log_structured_read::{Asked, Rebuild};
+use crate::drive::parity::xor::XorEngines;
 use crate::drive::{Drive, RainSpec, Update};
 use crate::flash::Block;
 use crate::ftl::{PageMap, Stream, part_of};
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Superblock {
     pub spec: RainSpec,
+    pub(super) engines: XorEngines,
     /// By lane: the row that gathers.
     gathers: Vec<Ppn>,
     /// By lane and stream: rows that are opened and not yet on flash.
@@ -80,6 +82,7 @@ impl Drive {
         self.scheme = Scheme::Superblock;
         self.superblock = Some(Box::new(Superblock {
             spec: spec.clone(),
+            engines: XorEngines::new(spec),
             gathers: vec![Ppn::NONE; lanes],
             under_way: vec![[0; 2]; lanes],
             sums: BTreeMap::new(),

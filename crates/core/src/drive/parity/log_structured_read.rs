@@ -34,6 +34,8 @@ pub(in crate::drive) struct Rebuild {
     /// XOR of those that came.
     pub(super) value: u32,
     pub(super) over: Option<Stamp>,
+    /// All that came are in the controller's memory.
+    pub(super) ready: Instant,
 }
 
 /// A page on flash that a read asks for.
@@ -98,7 +100,7 @@ impl Drive {
     fn judge(&mut self, now: Instant, request: u32, fellows: &[Asked]) -> Option<u32> {
         let (superblock, stripes, first) =
             (self.superblock.as_ref()?, self.ftl.superstripes()?, fellows.first()?);
-        let (reconstruct, xor) = (superblock.spec.reconstruct, superblock.spec.xor);
+        let reconstruct = superblock.spec.reconstruct;
         let all_asked = fellows.len() as u32 + 1 == stripes.width();
         if (reconstruct == Reconstruct::Full && !all_asked) || !self.is_whole(first.page) {
             return None;
@@ -122,7 +124,10 @@ impl Drive {
         });
         let cost = match all_asked {
             true => Duration::ZERO,
-            false => self.read_alone(self.unit(request, target.number).sectors) * reads + xor,
+            false => {
+                let one = self.read_alone(self.unit(request, target.number).sectors);
+                superblock.engines.time_with(now, one * reads)
+            }
         };
         let (worth, number) = (cost + others_kept < target_kept, target.number);
         self.counters.rain.refused_stripes += u64::from(!worth);
@@ -179,7 +184,8 @@ impl Drive {
         let over = self.buffer.find(lpn).map(|slot| self.buffer.slot(slot).stamp);
         self.requests[request].remaining += 1;
         let left = self.ftl.superstripes().map_or(0, |stripes| stripes.width() - 1);
-        let rebuild = Rebuild { request, number, page, left, value: 0, over };
+        let ready = Instant::START;
+        let rebuild = Rebuild { request, number, page, left, value: 0, over, ready };
         self.superblock.as_mut().map_or(NIL, |superblock| superblock.rebuilds.insert(rebuild))
     }
 }

@@ -1,9 +1,10 @@
 //! Parity inside the drive: `in_place` with the pages or `log_structured` behind them, over
-//! superblocks; reads that are reconstructed (`reconstruct`, `log_structured_read`); `ended` acts
-//! on the end of an operation.
+//! superblocks; reads that are reconstructed (`reconstruct`, `log_structured_read`) on the
+//! controller's engines (`xor`); `ended` acts on the end of an operation.
 
 pub(in crate::drive) mod ended;
 pub(in crate::drive) mod in_place;
 pub(in crate::drive) mod log_structured;
 pub(in crate::drive) mod log_structured_read;
 pub(in crate::drive) mod reconstruct;
+pub(in crate::drive) mod xor;

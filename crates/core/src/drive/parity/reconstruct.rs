@@ -4,14 +4,16 @@
 //! ttFlash (Yan et al., FAST '17), section 4.2. It is decided when a request is split, stripe by
 //! stripe ([`Drive::target_in`]), and never revisited. At most one page of a stripe is computed;
 //! its fellows that the request asks for are read anyway, and once. The others and the parity are
-//! extra reads: host reads on their dies like any other. The page is there `rain.xor` after the
-//! last of them, and it is what they held: no result is assumed.
+//! extra reads: host reads on their dies like any other, whose data cross the controller's DRAM
+//! where that is limited. The page is there `rain.xor` after the last of them, later where the
+//! engines are busy (`xor`), and it is what they held: no result is assumed.
 //!
 //! **The rules** (`rain.reconstruct`). `full` looks at stripes that a request asks for as a whole:
 //! of the pages whose dies garbage collection keeps, the one kept longest is computed from the
 //! others and the parity, N - 1 reads as before; not so where the parity is kept as long or longer.
 //! `cost` also looks at parts of stripes, and computes where (extra reads) x T_read + XOR + (the
-//! longest time that one of their dies is kept) < (how long the page is kept). With
+//! longest time that one of their dies is kept) < (how long the page is kept); where all engines
+//! are busy for longer than the reads take, that time stands in place of the reads'. With
 //! `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at
 //! once, a page is computed whenever its victim is still copied, and during the erase where reads x
 //! T_read + XOR < what is left of it; while turns are switched off the rule is that of estimates.
@@ -42,6 +44,8 @@ pub(in crate::drive) struct Rebuild {
     /// XOR of those that came.
     pub(super) value: u32,
     pub(super) over: Option<Stamp>,
+    /// All that came are in the controller's memory.
+    pub(super) ready: Instant,
 }
 
 /// The verdict on a stripe of a read.
@@ -159,7 +163,8 @@ impl Drive {
             (false, _) => {
                 let page = self
                     .unit(request, stripes.member(stripe, target).0 - self.unit(request, 0).lpn.0);
-                let cost = self.read_alone(page.sectors) * u64::from(needed.reads) + rain.spec.xor;
+                let reads = self.read_alone(page.sectors) * u64::from(needed.reads);
+                let cost = rain.engines.time_with(now, reads);
                 cost + if rule == CostRule::Estimate { needed.kept } else { Duration::ZERO }
                     < kept.left
             }
@@ -294,7 +299,8 @@ impl Drive {
         let unit = self.unit(request, number);
         self.requests[request].remaining += 1;
         self.counters.rain.reconstructed_pages += 1;
-        let rebuild = Rebuild { request, number, lpn, left: 0, value: 0, over };
+        let ready = Instant::START;
+        let rebuild = Rebuild { request, number, lpn, left: 0, value: 0, over, ready };
         (self.rain.as_mut().map_or(NIL, |rain| rain.rebuilds.insert(rebuild)), unit)
     }
 

@@ -3,11 +3,11 @@
 
 use super::{Bench, PAGE, start, ttflash, write_through};
 use crate::drive::parity::in_place::{mixed, unmixed};
-use crate::drive::{Drive, DriveSpec, Evict, Op, RainSpec, Reconstruct};
+use crate::drive::{Drive, DriveSpec, Evict, FirmwareSpec, Op, RainSpec, Reconstruct};
 use crate::flash::Layout;
 use crate::ftl::timeless::Writer;
 use crate::ftl::{FtlSpec, GcSpec, PageMap};
-use crate::units::{Bytes, Cause, Duration, Lpn};
+use crate::units::{Bandwidth, Bytes, Cause, Duration, Lpn};
 
 /// Data pages in a stripe.
 const DATA: u64 = 7;
@@ -172,6 +172,38 @@ fn a_page_is_computed_in_the_time_of_a_read_and_a_xor() {
     assert_eq!(bench.drive.flash().operations().reads, 7);
     let rain = bench.drive.counters().rain;
     assert_eq!((rain.reconstructed_pages, rain.extra_reads), (1, 7));
+}
+
+/// Four pages of four stripes at one instant: the engines work on them in rounds.
+#[test]
+fn pages_wait_for_an_engine() {
+    let xor = Duration::from_ms(1);
+    for (xor_engines, rounds) in [(0, 1), (1, 4), (2, 2), (3, 2), (4, 1)] {
+        let spec = RainSpec { xor, xor_engines, ..always() };
+        let mut bench = bench(DriveSpec::default(), &spec, 7 * 64);
+        let first = start() + bench.times().page_read() + xor * rounds;
+        let reads: Vec<_> = (0..4).map(|stripe| bench.read(start(), stripe * DATA)).collect();
+        let last = reads.into_iter().map(|id| bench.end_of(id)).max().unwrap_or(start());
+        // Members of the later stripes come behind those of the first on their channels.
+        assert!(last >= first && last < first + xor, "{xor_engines}: {last:?}, {first:?}");
+        assert!(xor_engines != 1 || last == first, "one engine is at work all the time");
+    }
+}
+
+/// Members that the request did not ask for cross the DRAM, in and out, before the XOR.
+#[test]
+fn extra_reads_cross_the_dram() {
+    let spec = |rate| {
+        let firmware =
+            FirmwareSpec { dram: Bandwidth::bytes_per_second(rate), ..FirmwareSpec::default() };
+        DriveSpec { firmware, ..DriveSpec::default() }
+    };
+    let mut bench = bench(spec(1_000_000_000), &always(), 7 * 64);
+    let (times, one) = (bench.times(), bench.read(start(), 3));
+    let page = Duration::from_ns(2 * u64::from(PAGE) * 512);
+    // Seven reads end at once on their channels; the page itself goes to the host.
+    let expected = times.page_read() + page * 7 + Duration::from_us(10) + page;
+    assert_eq!(bench.end_of(one).since(start()), expected);
 }
 
 #[test]

@@ -10,6 +10,7 @@
 
 use super::lane::LaneState;
 use super::queue::Queue;
+use super::recovery::DataBlocks;
 use super::{LogSpec, LogVictim, Policy, Shape, Step};
 use crate::flash::Block;
 use crate::ftl::recovery::Role;
@@ -44,6 +45,11 @@ impl Bast {
         }
     }
 
+    /// The log blocks, the one that is merged next first.
+    pub(super) fn queues(&self) -> Vec<(Block, Role)> {
+        self.logs.iter().map(|log| (Block(log), Role::Log)).collect()
+    }
+
     /// Merges a logical block with its log block, which is no log block from now on.
     fn merge(&mut self, lbn: u32, log: Block) {
         let (_, in_order) = self.owner[log.0 as usize];
@@ -73,6 +79,24 @@ impl Bast {
         }
         self.placed = true;
         self.lane.give(Step::Program { page, to })
+    }
+}
+
+impl DataBlocks for Bast {
+    fn is_bound(role: Role) -> bool {
+        role == Role::Log
+    }
+
+    fn requeue(&mut self, blocks: impl Iterator<Item = (Block, Role)>) {
+        let kept = blocks.count();
+        debug_assert_eq!(kept, 0, "each log block belongs to one data block");
+    }
+
+    fn bind_again(&mut self, lbn: u32, log: Block, in_order: bool) {
+        self.lane.set_role(log, Role::Log);
+        self.log_of[lbn as usize] = Some(log);
+        self.owner[log.0 as usize] = (lbn, in_order);
+        self.logs.push(log.0);
     }
 }
 

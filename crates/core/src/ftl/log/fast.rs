@@ -18,6 +18,7 @@
 
 use super::isolation::{Isolation, Oldest};
 use super::lane::LaneState;
+use super::recovery::DataBlocks;
 use super::sequential::{Placing, SequentialLog};
 use super::{FullBlock, LogPolicy, LogSpec, Policy, Sequential, Shape, Step, Tail};
 use crate::flash::Block;
@@ -89,27 +90,6 @@ impl Fast {
         let sequential = self.sequential.open.iter().map(|(block, _)| (*block, Role::Sequential));
         let random = self.random.iter().map(|block| (*block, self.lane.role(*block)));
         isolated.chain(random).chain(sequential).collect()
-    }
-
-    /// Fills the queues again, the longest in use first.
-    pub(super) fn requeue(&mut self, blocks: impl Iterator<Item = (Block, Role)>) {
-        for (block, role) in blocks {
-            self.lane.set_role(block, role);
-            match (role, &mut self.isolation) {
-                (Role::Isolation, Some(isolation)) => {
-                    isolation.found(block, self.lane.written(block))
-                }
-                (Role::SecondChance, _) => {
-                    self.lane.mark_block(block);
-                    self.second_tail = Some(block);
-                    self.random.push_back(block);
-                }
-                _ => {
-                    self.tail = Some(block);
-                    self.random.push_back(block);
-                }
-            }
-        }
     }
 
     fn place(&mut self) {
@@ -288,6 +268,40 @@ impl Fast {
         if let Some((block, owner)) = self.sequential.open.take() {
             self.lane.merge_into(owner, block, false);
         }
+    }
+}
+
+impl DataBlocks for Fast {
+    fn is_in_place(role: Role) -> bool {
+        matches!(role, Role::Data | Role::Sequential | Role::Copies)
+    }
+
+    fn is_bound(_: Role) -> bool {
+        false
+    }
+
+    fn requeue(&mut self, blocks: impl Iterator<Item = (Block, Role)>) {
+        for (block, role) in blocks {
+            self.lane.set_role(block, role);
+            match (role, &mut self.isolation) {
+                (Role::Isolation, Some(isolation)) => {
+                    isolation.found(block, self.lane.written(block))
+                }
+                (Role::SecondChance, _) => {
+                    self.lane.mark_block(block);
+                    self.second_tail = Some(block);
+                    self.random.push_back(block);
+                }
+                _ => {
+                    self.tail = Some(block);
+                    self.random.push_back(block);
+                }
+            }
+        }
+    }
+
+    fn bind_again(&mut self, _: u32, _: Block, _: bool) {
+        unreachable!("all data blocks share the log")
     }
 }
 

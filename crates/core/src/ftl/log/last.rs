@@ -26,6 +26,7 @@
 use super::kin::Kin;
 use super::lane::LaneState;
 use super::queue::Queue;
+use super::recovery::DataBlocks;
 use super::{LogSpec, Policy, Shape, Step};
 use crate::flash::Block;
 use crate::ftl::recovery::Role;
@@ -135,6 +136,18 @@ impl Last {
         }
     }
 
+    /// The log blocks of short requests and of long ones. Who opened the former in which order is
+    /// not kept.
+    pub(super) fn queues(&self) -> Vec<(Block, Role)> {
+        let blocks = (0..self.updated.len() as u32).map(Block);
+        let random = blocks.filter(|block| self.partition(*block).is_some());
+        let tails = |block: &Block| self.tails.contains(&Some(*block));
+        let (tails, full): (Vec<_>, Vec<_>) = random.partition(tails);
+        let sequential = self.sequential.order.iter().map(|log| (Block(log), Role::Sequential));
+        let random = full.into_iter().chain(tails).map(|block| (block, Role::Log));
+        random.chain(sequential).collect()
+    }
+
     fn kin(&mut self) -> &mut Kin {
         self.lane.kin.as_mut().expect("made with the policy")
     }
@@ -160,7 +173,7 @@ impl Last {
             Some(log) if self.lane.has_room(Some(log)) => log,
             Some(full) => return self.merge_sequential(lbn, full, true),
             None if self.sequential.order.len < self.sequential.most => {
-                let log = self.lane.take(Role::Log);
+                let log = self.lane.take(Role::Sequential);
                 self.sequential.bind(lbn, log);
                 log
             }
@@ -308,6 +321,42 @@ impl Last {
         }
         self.phase = Phase::Place;
         self.lane.give(Step::Erase { block });
+    }
+}
+
+impl DataBlocks for Last {
+    fn is_bound(role: Role) -> bool {
+        role == Role::Sequential
+    }
+
+    fn requeue(&mut self, blocks: impl Iterator<Item = (Block, Role)>) {
+        // Nothing is hot that was written before.
+        self.clock = self.hot_age;
+        for (block, role) in blocks {
+            self.lane.set_role(block, role);
+            self.blocks[COLD] += 1;
+            if let Some(before) = self.tails[COLD].replace(block) {
+                self.kin().close(before);
+            }
+            self.kin().open(COLD, block);
+            for offset in 0..self.lane.written(block) {
+                let at = self.lane.page(block, offset);
+                if let Some(page) = self.lane.valid_page(at) {
+                    let lbn = self.lane.split(page).0;
+                    self.kin().add(COLD, block, at, lbn);
+                }
+            }
+        }
+        if let Some(last) = self.tails[COLD].filter(|last| !self.lane.has_room(Some(*last))) {
+            self.tails[COLD] = None;
+            self.kin().close(last);
+        }
+    }
+
+    fn bind_again(&mut self, lbn: u32, log: Block, in_order: bool) {
+        self.lane.set_role(log, Role::Sequential);
+        self.sequential.bind(lbn, log);
+        self.sequential.owner[log.0 as usize].1 = in_order;
     }
 }
 

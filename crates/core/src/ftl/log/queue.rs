@@ -21,6 +21,16 @@ impl Queue {
         (self.len > 0).then(|| self.links[self.ends() as usize].1)
     }
 
+    /// All of them, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let ends = self.ends();
+        let after = move |number: u32| {
+            let next = self.links[number as usize].1;
+            (next != ends).then_some(next)
+        };
+        std::iter::successors(after(ends), move |number| after(*number))
+    }
+
     pub fn push(&mut self, number: u32) {
         let ends = self.ends();
         let last = self.links[ends as usize].0;

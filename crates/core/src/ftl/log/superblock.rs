@@ -51,20 +51,20 @@ const NONE: u32 = u32::MAX;
 /// The policy.
 #[derive(Clone, Debug)]
 pub(super) struct Superblock {
-    lane: LaneState,
+    pub(super) lane: LaneState,
     /// Logical blocks of a superblock, and most U-blocks.
-    size: u32,
-    updates_max: u32,
-    groups: Vec<Group>,
+    pub(super) size: u32,
+    pub(super) updates_max: u32,
+    pub(super) groups: Vec<Group>,
     /// Blocks that may still be drawn.
-    drawable: u32,
+    pub(super) drawable: u32,
     /// Superblocks with U-blocks, the one that drew its last one least recently first.
     order: Queue,
     /// Logical blocks that have, or had, a block with every page in its place.
-    placed: Vec<bool>,
+    pub(super) placed: Vec<bool>,
     /// The logical block of which a block has every page in its place; and of which it has the
     /// front, by updates.
-    home_of: Vec<u32>,
+    pub(super) home_of: Vec<u32>,
     front_of: Vec<u32>,
     /// Updates of each page since step 4 last copied it.
     updates: Vec<u8>,
@@ -77,12 +77,12 @@ pub(super) struct Superblock {
 
 /// A superblock.
 #[derive(Clone, Debug)]
-struct Group {
+pub(super) struct Group {
     /// Its logical blocks: as many blocks are its own.
-    own: u32,
-    blocks: Vec<Block>,
+    pub(super) own: u32,
+    pub(super) blocks: Vec<Block>,
     /// Those that updates go to, the next one last.
-    open: Vec<Block>,
+    pub(super) open: Vec<Block>,
     /// Blocks drawn from the pool.
     drawn: u32,
 }
@@ -207,6 +207,18 @@ impl Superblock {
         }
     }
 
+    /// The blocks that are no D-blocks, of the superblock that drew one least recently first.
+    pub(super) fn queues(&self) -> Vec<(Block, Role)> {
+        let group = |number: u32| &self.groups[number as usize];
+        let numbers = (0..self.groups.len() as u32).filter(|number| group(*number).drawn == 0);
+        let groups = numbers.chain(self.order.iter()).map(group);
+        let blocks = groups.flat_map(|of| {
+            of.blocks.iter().filter(|it| !of.open.contains(it)).chain(&of.open).copied()
+        });
+        let is_no_home = |block: &Block| self.home_of[block.0 as usize] == NONE;
+        blocks.filter(is_no_home).map(|block| (block, Role::Log)).collect()
+    }
+
     fn append(&mut self, page: Lpn, lbn: u32, offset: u32, open: Block) {
         let front = &mut self.front_of[open.0 as usize];
         let next = self.lane.written(open);
@@ -233,7 +245,7 @@ impl Superblock {
     }
 
     /// The pool follows the number of a superblock's blocks.
-    fn settle(&mut self, number: u32) {
+    pub(super) fn settle(&mut self, number: u32) {
         let group = &mut self.groups[number as usize];
         let drawn = (group.blocks.len() as u32).saturating_sub(group.own);
         let before = std::mem::replace(&mut group.drawn, drawn);
@@ -292,7 +304,6 @@ impl Superblock {
         self.settle(number);
     }
 
-    /// A block is about to be erased.
     fn detach(&mut self, number: u32, block: Block) {
         let group = &mut self.groups[number as usize];
         group.blocks.retain(|other| *other != block);
@@ -300,7 +311,7 @@ impl Superblock {
     }
 
     /// Nothing is written to a block any more, in place or behind its end.
-    fn close(&mut self, number: u32, block: Block) {
+    pub(super) fn close(&mut self, number: u32, block: Block) {
         self.groups[number as usize].open.retain(|other| *other != block);
         self.front_of[block.0 as usize] = NONE;
         let lbn = std::mem::replace(&mut self.home_of[block.0 as usize], NONE);

@@ -2,7 +2,7 @@
 //! erase fails, and the oracle over drives that are written to their end.
 
 use super::faults::{play, rest, worn};
-use super::recovery::{campaign_of, mixed, with_log};
+use super::recovery::{RECOVERED, campaign_of, mixed, with_log};
 use super::timeline::EVERYTHING;
 use super::{Setup, one_of, small};
 use crate::drive::PreconditionState;
@@ -195,8 +195,7 @@ fn worn_blocks_stay_out_of_service_behind_a_cut() {
     let (mut cuts, mut worn_out, mut ended) = (0, 0, 0);
     for seed in 0..32 {
         let mut setup = match seed % 4 {
-            0 => with_log(mixed(900), LogPolicy::Fast),
-            1 => with_log(mixed(900), LogPolicy::Faster),
+            0 | 1 => with_log(mixed(900), RECOVERED[seed as usize / 2 % RECOVERED.len()]),
             _ => mixed(900),
         };
         (setup.seed, setup.device.geometry.blocks, setup.device.op) = (seed, 34, 0.6);

@@ -60,6 +60,7 @@ pub(super) fn drawn_with_parity(seed: u64) -> Setup {
             &[Reconstruct::Always, Reconstruct::Always, Reconstruct::Never],
         ),
         xor: one_of(&mut rng, &[Duration::ZERO, Duration::from_us(10), Duration::from_ms(1)]),
+        xor_engines: one_of(&mut rng, &[0, 0, 1, 3]),
         ..RainSpec::default()
     };
     setup

@@ -6,13 +6,17 @@ use crate::drive::{
     CrashImage, Drive, EraseMode, PreconditionState, ProgramMode, Recovered, Scheduler,
 };
 use crate::flash::{Features, GARBAGE, Spare};
-use crate::ftl::log::{LogPolicy, LogSpec, Sequential, Tail};
+use crate::ftl::log::{Compaction, LogPolicy, LogSpec, LogVictim, Sequential, Tail};
 use crate::ftl::{Allocation, FreeBlock, FtlKind, GcMode, Victim, VictimUnit};
 use crate::host::{Driver, JobSpec, Oracle, Pattern};
 use crate::sim::Rng;
 use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 
 pub(super) const NS: Duration = Duration::from_ns(1);
+
+/// Log-block FTLs that recover.
+pub(super) const RECOVERED: [LogPolicy; 5] =
+    [LogPolicy::Bast, LogPolicy::Fast, LogPolicy::Faster, LogPolicy::Superblock, LogPolicy::Last];
 
 pub(super) fn driver(setup: &Setup) -> Driver {
     let mut driver = setup.driver_of(setup.bare_drive_that(setup.recovery.clone()));
@@ -247,7 +251,7 @@ fn page_mapping_survives_a_cut_at_every_event() {
 
 #[test]
 fn log_blocks_survive_a_cut_at_every_event() {
-    for policy in [LogPolicy::Fast, LogPolicy::Faster] {
+    for policy in RECOVERED {
         for (mode, ways) in [(GcMode::Base, 1), (GcMode::Preemptive, 2)] {
             let mut setup = with_log(mixed(120), policy);
             (setup.gc.mode, setup.device.geometry.ways) = (mode, ways);
@@ -264,14 +268,23 @@ pub(super) fn any(seed: u64) -> Setup {
     setup.seed = seed;
     let log = one_of(3) == 0;
     if log {
-        setup = with_log(setup, [LogPolicy::Fast, LogPolicy::Faster][one_of(2)]);
-        setup.ftl.static_wear_gap = seed as u32 % 3;
+        setup = with_log(setup, RECOVERED[one_of(RECOVERED.len() as u64)]);
+        let moves = setup.ftl.log.policy != LogPolicy::Superblock;
+        setup.ftl.static_wear_gap = if moves { seed as u32 % 3 } else { 0 };
         let log = &mut setup.ftl.log;
         log.write_waits = one_of(2) == 0;
         log.out_of_order = one_of(2) == 0;
         log.sequential = [Sequential::Off, Sequential::OffsetZero, Sequential::Run][one_of(3)];
         log.isolation = [0.0, 0.2, 0.5][one_of(3)];
         log.tail = [Tail::Segregated, Tail::Mixed][one_of(2)];
+        log.log_victim = [LogVictim::Lru, LogVictim::Fifo][one_of(2)];
+        log.superblock_blocks = [1, 2, 4][one_of(3)];
+        log.superblock_updates = [1, 2, 8][one_of(3)];
+        log.superblock_compaction = [Compaction::Least, Compaction::All][one_of(2)];
+        log.superblock_cache = [0, 2][one_of(2)];
+        log.last_sequential_pages = [1, 2][one_of(2)];
+        log.last_sequential_share = [0.0, 0.3, 0.5][one_of(3)];
+        log.last_hot_share = [0.0, 0.5][one_of(2)];
         setup.gc.mode =
             [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive][one_of(4)];
         setup.gc.copyback = one_of(2) == 0;

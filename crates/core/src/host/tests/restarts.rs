@@ -1,11 +1,13 @@
 //! A power loss together with others of a drive's troubles: it fails again during the recovery,
 //! rows become illegible, blocks are bad and go bad, the map lies on flash.
 
-use super::recovery::{NS, any, campaign_of, cut_everywhere, driver, look, mixed, with_log};
+use super::recovery::{
+    NS, RECOVERED, any, campaign_of, cut_everywhere, driver, look, mixed, with_log,
+};
 use super::{Setup, one_of, small};
 use crate::drive::{Drive, PreconditionState, Recovered};
 use crate::flash::FaultSpec;
-use crate::ftl::log::LogPolicy;
+use crate::ftl::log::Compaction;
 use crate::ftl::{Allocation, GcMode, MapSpec, VictimUnit};
 use crate::host::{JobSpec, Pattern};
 use crate::sim::Rng;
@@ -59,8 +61,12 @@ fn power_that_fails_again_during_a_recovery_changes_nothing() {
     setup.gc.mode = GcMode::Preemptive;
     let (met, erases, _) = cut_recoveries(&setup);
     assert!(met > 200 && erases > 20, "{met} {erases}");
-    for policy in [LogPolicy::Fast, LogPolicy::Faster] {
-        let (met, _, copies) = cut_recoveries(&with_log(mixed(200), policy));
+    for policy in RECOVERED {
+        let mut setup = with_log(mixed(200), policy);
+        let log = &mut setup.ftl.log;
+        (log.superblock_blocks, log.superblock_updates) = (4, 1);
+        log.superblock_compaction = Compaction::All;
+        let (met, _, copies) = cut_recoveries(&setup);
         assert!(met > 100 && copies > 10, "{policy:?}: {met} {copies}");
     }
 }
@@ -156,8 +162,7 @@ fn drives_whose_blocks_go_bad_survive_cuts_and_go_on() {
 fn log_blocks_that_cannot_be_erased_stay_out_of_service_behind_a_cut() {
     let (mut cuts, mut retired) = (0, 0);
     for seed in 0..16 {
-        let mut setup =
-            with_log(mixed(500), [LogPolicy::Fast, LogPolicy::Faster][(seed % 2) as usize]);
+        let mut setup = with_log(mixed(500), RECOVERED[seed as usize % RECOVERED.len()]);
         setup.seed = seed;
         (setup.device.geometry.blocks, setup.device.op, setup.ftl.log.log_percent) =
             (34, 0.6, 60.0);
