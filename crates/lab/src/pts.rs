@@ -71,9 +71,11 @@ pub fn judge(result: &RunResult, open_loop: bool) -> PtsReport {
         true => (&over.write, "write"),
         false => (&over.read, "read"),
     };
+    // The measured time is everybody's: what is tracked may end before it does.
+    let slices = over.write.count.len().max(over.read.count.len());
     let (rounds, tracked) = match open_loop {
-        true => (latencies(times), format!("{kind}_mean")),
-        false => (counts(times), format!("{kind}_rate")),
+        true => (latencies(times, slices), format!("{kind}_mean")),
+        false => (counts(times, slices), format!("{kind}_rate")),
     };
     let windows: Vec<Option<Window>> = rounds.windows(WINDOW).map(Window::of).collect();
     let steady = |window: &Option<Window>| window.is_some_and(|window| window.is_steady());
@@ -144,23 +146,25 @@ fn grouped(slices: usize) -> (usize, usize) {
     (size, slices / size)
 }
 
-fn counts(times: &SliceTimes) -> Vec<f64> {
-    // The last slice may be cut short.
-    let whole = times.count.len().saturating_sub(1);
-    let (size, rounds) = grouped(whole);
-    let sum = |slices: &[u64]| slices.iter().sum::<u64>() as f64;
-    times.count.chunks(size).take(rounds).map(sum).collect()
+/// Requests in each round of `slices` slices, the last of which may be cut short.
+fn counts(times: &SliceTimes, slices: usize) -> Vec<f64> {
+    let (size, rounds) = grouped(slices.saturating_sub(1));
+    let count = |at: usize| times.count.get(at).copied().unwrap_or(0);
+    let sum = |round: usize| (round * size..(round + 1) * size).map(count).sum::<u64>() as f64;
+    (0..rounds).map(sum).collect()
 }
 
-fn latencies(times: &SliceTimes) -> Vec<f64> {
-    let whole = times.count.len().saturating_sub(1);
-    let (size, rounds) = grouped(whole);
-    let mean = |at: usize| {
-        let (from, to) = (at * size, (at + 1) * size);
-        let pairs = times.count[from..to].iter().zip(&times.mean_us[from..to]);
-        let (count, sum) = pairs.fold((0.0, 0.0), |(count, sum), (n, us)| {
-            (count + *n as f64, sum + *n as f64 * us.unwrap_or(0.0))
-        });
+/// Their mean latency.
+fn latencies(times: &SliceTimes, slices: usize) -> Vec<f64> {
+    let (size, rounds) = grouped(slices.saturating_sub(1));
+    let slice = |at: usize| {
+        let count = times.count.get(at).copied().unwrap_or(0) as f64;
+        (count, count * times.mean_us.get(at).copied().flatten().unwrap_or(0.0))
+    };
+    let mean = |round: usize| {
+        let (count, sum) = (round * size..(round + 1) * size)
+            .map(slice)
+            .fold((0.0, 0.0), |(count, sum), (n, us)| (count + n, sum + us));
         if count > 0.0 { sum / count } else { 0.0 }
     };
     (0..rounds).map(mean).collect()

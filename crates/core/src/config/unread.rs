@@ -6,9 +6,9 @@
 
 use super::Scenario;
 use crate::array::ReadStrategy;
-use crate::drive::{EraseMode, PreconditionState, ProgramMode};
+use crate::drive::{EraseLength, EraseMode, PreconditionState, ProgramMode};
 use crate::flash::RetryMode;
-use crate::ftl::{DataPlacement, FtlKind, GcMode, Victim};
+use crate::ftl::{DataPlacement, FtlKind, GcMode, Rotate, Victim};
 use crate::host::{Arrival, JobSpec, Pattern};
 
 /// Why `scenario` does not look at `key`, if it does not.
@@ -23,6 +23,8 @@ pub fn why_unread(scenario: &Scenario, key: &str) -> Option<String> {
             let reasons: Option<Vec<String>> = jobs.iter().map(|job| of_job(job, name)).collect();
             reasons?.into_iter().next()
         }
+        ["ftl", "map", name] => (*name != "cache" && scenario.ftl.map.cache.get() == 0)
+            .then(|| "ftl.map.cache = \"0B\" has no use for it".to_string()),
         [section, name, ..] => of_drive(scenario, section, name),
         _ => None,
     }
@@ -59,7 +61,7 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
 
 /// As [`why_unread`], for a key of the drive or the array.
 fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
-    let Scenario { gc, erase, program, ftl, precondition, array, rain, host, .. } = scenario;
+    let Scenario { gc, ftl, precondition, array, rain, host, scrub, recovery, .. } = scenario;
     let state = precondition.state;
     let (idle, choice) = match (section, name) {
         ("gc", "choices") => {
@@ -68,19 +70,26 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         ("gc", "window") => {
             (gc.victim != Victim::WindowedGreedy, format!("gc.victim = {}", word(&gc.victim)))
         }
-        ("erase", "timeout") => {
-            (erase.mode != EraseMode::TEs, format!("erase.mode = {}", word(&erase.mode)))
+        ("erase" | "program", name) => of_suspension(scenario, section, name)?,
+        ("gc", "rotate_erases" | "rotate_window" | "rotate_hysteresis") => {
+            (gc.rotate == Rotate::Off, format!("gc.rotate = {}", word(&gc.rotate)))
         }
-        ("erase", "max_suspensions" | "min_run") => {
-            (erase.mode == EraseMode::None, format!("erase.mode = {}", word(&erase.mode)))
+        ("gc", "cut_transfers") => {
+            (gc.mode != GcMode::PlaneBlocking, format!("gc.mode = {}", word(&gc.mode)))
         }
-        ("program", "max_suspensions" | "min_run") => {
-            (program.mode == ProgramMode::None, format!("program.mode = {}", word(&program.mode)))
+        ("scrub", "rber" | "rewrite_at" | "codeword") => {
+            (!scrub.errors, "scrub.errors = false".to_string())
+        }
+        ("recovery", "read") => (!recovery.keep, "recovery.keep = false".to_string()),
+        ("ftl", "dac_regions" | "dac_age") => {
+            let placement = format!("ftl.placement = {}", word(&ftl.placement));
+            (ftl.placement != DataPlacement::Dac, placement)
+        }
+        ("ftl", "streams") => {
+            let placement = format!("ftl.placement = {}", word(&ftl.placement));
+            (ftl.placement != DataPlacement::Stream, placement)
         }
         ("ageing" | "retry" | "faults", name) => of_errors(scenario, section, name)?,
-        ("erase", "hold_max" | "hold_victims") => {
-            (erase.hold.is_zero(), "erase.hold = 0s".to_string())
-        }
         ("drive", "brt" | "fast_fail") => {
             use ReadStrategy::{Iod1, Iod2, Ioda, IodaAdaptive};
             let asks = matches!(array.strategy, Iod1 | Iod2 | Ioda | IodaAdaptive);
@@ -108,6 +117,29 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         _ => return None,
     };
     idle.then(|| format!("{choice} has no use for it"))
+}
+
+/// Keys of erases and of suspension: whether the key is idle, and by which choice.
+fn of_suspension(scenario: &Scenario, section: &str, name: &str) -> Option<(bool, String)> {
+    let Scenario { erase, program, .. } = scenario;
+    Some(match (section, name) {
+        ("erase", "timeout") => {
+            (erase.mode != EraseMode::TEs, format!("erase.mode = {}", word(&erase.mode)))
+        }
+        ("erase", "max_suspensions" | "min_run" | "suspend" | "resume" | "gc_reads") => {
+            (erase.mode == EraseMode::None, format!("erase.mode = {}", word(&erase.mode)))
+        }
+        ("erase", "need_least" | "need_spread" | "need_all_at" | "fractions" | "shallow") => {
+            (erase.length == EraseLength::Fixed, format!("erase.length = {}", word(&erase.length)))
+        }
+        ("program", name) if name != "mode" => {
+            (program.mode == ProgramMode::None, format!("program.mode = {}", word(&program.mode)))
+        }
+        ("erase", "hold_max" | "hold_victims") => {
+            (erase.hold.is_zero(), "erase.hold = 0s".to_string())
+        }
+        _ => return None,
+    })
 }
 
 /// Keys of errors, ageing and wear: whether the key is idle, and by which choice.

@@ -353,11 +353,14 @@ impl Retries {
         self.ageing.disturb(block, 1);
     }
 
-    /// True when neither decoder brings the page back.
+    /// True when neither decoder brings the page back: it has too many wrong bits even at the best
+    /// voltages, or the table ends before them and there is no soft decoder.
     pub fn is_lost(&mut self, now: Instant, at: PageAt) -> bool {
-        let floor = self.ageing.look(now, at).floor;
-        let soft = if self.spec.soft_reads > 0 { self.spec.soft_correctable } else { 0 };
-        floor > f64::from(self.spec.correctable.max(soft))
+        let aged = self.ageing.look(now, at);
+        if self.spec.soft_reads == 0 {
+            return !self.plan(&aged).decodes;
+        }
+        aged.floor > f64::from(self.spec.correctable.max(self.spec.soft_correctable))
     }
 
     /// A block whose reads take too many retries, if there is one since this was asked last.

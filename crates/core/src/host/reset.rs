@@ -19,9 +19,10 @@
 
 use super::Driver;
 use super::driver::Issued;
-use crate::drive::{Attributed, Command, Storage};
+use super::evidence::Record;
+use crate::drive::{Attributed, Command, Status, Storage};
 use crate::stats::ResetCounters;
-use crate::units::{Cause, Duration, Instant};
+use crate::units::{Cause, Duration, Instant, Split};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -225,10 +226,27 @@ impl<S: Storage> Driver<S> {
         self.begin_again(ready);
         for (command, issued, retries) in taken {
             if retries >= most {
+                self.record_failed(ready, &command, issued);
                 self.fail(ready, issued);
             } else {
                 self.send_again(ready, command, issued, retries + 1);
             }
+        }
+    }
+
+    /// Keeps a request that ends with an error of the host, if requests are kept. No part of the
+    /// drive says where its time went.
+    fn record_failed(&mut self, now: Instant, command: &Command, issued: Issued) {
+        let Issued { at, op, sectors, job, counted, .. } = issued;
+        let (latency, status) = (now.since(at), Status::Aborted);
+        let (lba, gc_blocked) = (command.lba, false);
+        let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
+        let mut split = Split::NONE;
+        split.add(Cause::Retry, latency);
+        let attributed =
+            self.measured.causes.is_some().then_some(Attributed { split, story: None });
+        if let Some(records) = &mut self.records {
+            records.push(record, attributed.as_ref());
         }
     }
 

@@ -32,7 +32,7 @@ counters! {
         /// read-only, at the end (blocks); negative: it has fewer than it needs.
         min spare_least: i64,
         /// Writes and deallocations that the drive refused because it was read-only; they are in no
-        /// latency (requests).
+        /// latency. One that the host sent again behind a reset counts again (commands).
         sum refused: u64,
         /// Pages in the buffer at the end for which no block was left (pages, in mapping units).
         level stranded: u64,

@@ -85,7 +85,9 @@ fn log_blocks(faulty: bool, mut one_of: impl FnMut(&'static str, &[&str]) -> Str
     if faulty {
         one_of("ftl.log.log_percent", &["50.0", "60.0"]);
     }
-    one_of("ftl.log.policy", &["fast", "faster", "bast", "last", "superblock"]);
+    let all = ["fast", "faster", "bast", "last", "superblock"];
+    // Those whose blocks may leave service.
+    one_of("ftl.log.policy", if faulty { &all[..3] } else { &all });
     one_of("ftl.log.write_waits", &yes_or_no);
     one_of("ftl.log.out_of_order", &yes_or_no);
     one_of("ftl.log.sequential", &["off", "offset-zero", "run"]);

@@ -556,10 +556,11 @@ class RainKeys(TypedDict, total=False):
     cost_rule: Literal["estimate", "rotation"]
     update_reads: Literal["wait", "reconstruct"]
     xor: Time
+    xor_engines: int
 
 class Rain(Section):
     """Parity inside the drive (RAIN; ttFlash, FAST '17, section 4.2)."""
-    def __init__(self, *, width: int = ..., update: Literal["in-place", "superblock"] = ..., evict: Literal["stripe", "page"] = ..., reconstruct: Literal["never", "full", "cost", "always"] = ..., cost_rule: Literal["estimate", "rotation"] = ..., update_reads: Literal["wait", "reconstruct"] = ..., xor: Time = ...) -> None: ...
+    def __init__(self, *, width: int = ..., update: Literal["in-place", "superblock"] = ..., evict: Literal["stripe", "page"] = ..., reconstruct: Literal["never", "full", "cost", "always"] = ..., cost_rule: Literal["estimate", "rotation"] = ..., update_reads: Literal["wait", "reconstruct"] = ..., xor: Time = ..., xor_engines: int = ...) -> None: ...
     width: int
     """Members of a stripe, one of which is parity; 0 is no parity."""
     update: Literal["in-place", "superblock"]
@@ -574,6 +575,8 @@ class Rain(Section):
     """How the reads of a parity update deal with garbage collection."""
     xor: Time
     """From the last member's arrival to the page: the XOR."""
+    xor_engines: int
+    """Engines of the controller that compute pages; 0 is one for each page."""
 
 class EraseKeys(TypedDict, total=False):
     mode: Literal["none", "ideal", "es", "i-es", "d-es", "t-es"]

@@ -131,6 +131,21 @@ fn what_the_table_does_not_bring_back_goes_to_the_soft_decoder_after_it() {
     takes(&mut on_die, hard + step * 6 + Duration::from_us(100));
 }
 
+/// A table of five entries, and a page whose best voltages lie further away: the soft decoder alone
+/// brings it back.
+#[test]
+fn a_page_beyond_the_table_is_lost_where_no_soft_decoder_looks_at_it() {
+    for mode in [RetryMode::Plain, RetryMode::Pipelined] {
+        for (entries, soft_reads, lost) in [(5, 0, true), (5, 3, false), (40, 0, false)] {
+            let retry = RetrySpec { mode, entries, soft_reads, ..plain() };
+            let mut bench = bench(true, &retry, &age(20.0));
+            let page = bench.page(Die(0), 0);
+            let is_lost = bench.flash.is_lost(Instant::START, page);
+            assert_eq!(is_lost, lost, "{mode:?}, {entries} entries, {soft_reads} soft reads");
+        }
+    }
+}
+
 #[test]
 fn without_a_soft_decoder_the_read_ends_with_the_table_and_the_page_is_lost() {
     for mode in [RetryMode::Plain, RetryMode::Pipelined] {

@@ -195,7 +195,7 @@ fn worn_blocks_stay_out_of_service_behind_a_cut() {
     let (mut cuts, mut worn_out, mut ended) = (0, 0, 0);
     for seed in 0..32 {
         let mut setup = match seed % 4 {
-            0 | 1 => with_log(mixed(900), RECOVERED[seed as usize / 2 % RECOVERED.len()]),
+            0 | 1 => with_log(mixed(900), RECOVERED[seed as usize / 2 % 3]),
             _ => mixed(900),
         };
         (setup.seed, setup.device.geometry.blocks, setup.device.op) = (seed, 34, 0.6);

@@ -14,7 +14,7 @@ use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 
 pub(super) const NS: Duration = Duration::from_ns(1);
 
-/// Log-block FTLs that recover.
+/// Log-block FTLs that recover; those whose blocks may leave service first.
 pub(super) const RECOVERED: [LogPolicy; 5] =
     [LogPolicy::Bast, LogPolicy::Fast, LogPolicy::Faster, LogPolicy::Superblock, LogPolicy::Last];
 

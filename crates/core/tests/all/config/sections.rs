@@ -129,6 +129,23 @@ fn wear_out_needs_an_endurance_which_is_bounded_and_makes_cycles_of_before_count
 }
 
 #[test]
+fn a_key_that_nothing_looks_at_is_said_to_change_nothing() {
+    for (key, without, with) in [
+        ("erase.suspend", "erase.mode=none", "erase.mode=es"),
+        ("erase.need_least", "erase.length=fixed", "erase.length=adaptive"),
+        ("program.loops", "program.mode=none", "program.mode=ips"),
+        ("ftl.dac_regions", "ftl.placement=none", "ftl.placement=dac"),
+        ("ftl.map.batch", "ftl.map.cache=0B", "ftl.map.cache=64KiB"),
+        ("recovery.read", "recovery.keep=false", "recovery.keep=true"),
+    ] {
+        let why = |set: &str| why_unread(&load_with(GOOD, &[set]).unwrap(), key);
+        assert!(why(without).is_some_and(|why| why.contains("has no use for it")), "{key}");
+        assert_eq!(why(with), None, "{key}");
+    }
+    assert_eq!(why_unread(&load_with(GOOD, &[]).unwrap(), "ftl.map.cache"), None);
+}
+
+#[test]
 fn reads_decode_at_once_until_retries_are_asked_for_and_what_they_need_is_said() {
     let retry = |sets: &[&str]| load_with(GOOD, sets).map(|scenario| scenario.retry);
     assert!(!retry(&[]).unwrap().is_on());
