@@ -143,7 +143,7 @@ impl LogBlocks {
             Either::Fast(fast) => fast.queues(),
             Either::Last(last) => last.queues(),
             Either::Superblock(superblock) => superblock.queues(),
-            Either::PageMapping(_) => Vec::new(),
+            _ => Vec::new(),
         };
         others.retain(|(block, _)| in_use(block));
         let data = (0..lane.erases().len() as u32).map(Block).filter(in_use);
@@ -157,7 +157,7 @@ impl LogBlocks {
             Either::Fast(fast) => with_data_blocks::rebuild(fast, scanned),
             Either::Last(last) => with_data_blocks::rebuild(&mut **last, scanned),
             Either::Superblock(superblock) => superblock.rebuild(scanned),
-            Either::PageMapping(_) => unreachable!("refused where recovery is asked for"),
+            _ => unreachable!("refused where recovery is asked for"),
         };
         self.lane_mut().counters = Default::default();
         rebuilt
