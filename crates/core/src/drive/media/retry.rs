@@ -7,10 +7,9 @@
 //! retried on their dies like any other; the decoding of their last sense is taken to be hidden.
 //!
 //! **Lost pages** are found at the end of the read: a page is lost when its wrong bits at the best
-//! voltages are beyond both decoders, which wear alone decides, or the retry table ends before these
-//! and there is no soft decoder. Copies and partial pages of lost
-//! pages go on as if they were right, as with bit errors (`scrub`).
-
+//! voltages are beyond both decoders, which wear alone decides, or the retry table ends before
+//! these and there is no soft decoder. Copies and partial pages of lost pages go on as if they
+//! were right, as with bit errors (`scrub`).
 use crate::drive::Drive;
 use crate::flash::{AgeingSpec, RetrySpec};
 use crate::stats::RetryCounters;
