@@ -10,6 +10,7 @@
 //! voltages are beyond both decoders, which wear alone decides, or the retry table ends before
 //! these and there is no soft decoder. Copies and partial pages of lost pages go on as if they
 //! were right, as with bit errors (`scrub`).
+
 use crate::drive::Drive;
 use crate::flash::{AgeingSpec, RetrySpec};
 use crate::stats::RetryCounters;
