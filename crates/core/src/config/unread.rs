@@ -81,13 +81,13 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
             (!scrub.errors, "scrub.errors = false".to_string())
         }
         ("recovery", "read") => (!recovery.keep, "recovery.keep = false".to_string()),
-        ("ftl", "dac_regions" | "dac_age") => {
-            let placement = format!("ftl.placement = {}", word(&ftl.placement));
-            (ftl.placement != DataPlacement::Dac, placement)
-        }
-        ("ftl", "streams") => {
-            let placement = format!("ftl.placement = {}", word(&ftl.placement));
-            (ftl.placement != DataPlacement::Stream, placement)
+        ("ftl", "dac_regions" | "dac_age" | "streams" | "pslc") => {
+            let reader = match name {
+                "streams" => DataPlacement::Stream,
+                "pslc" => DataPlacement::Pslc,
+                _ => DataPlacement::Dac,
+            };
+            (ftl.placement != reader, format!("ftl.placement = {}", word(&ftl.placement)))
         }
         ("ageing" | "retry" | "faults", name) => of_errors(scenario, section, name)?,
         ("drive", "brt" | "fast_fail") => {
@@ -95,10 +95,6 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
             let asks = matches!(array.strategy, Iod1 | Iod2 | Ioda | IodaAdaptive);
             let idle = !asks && array.brought.name().is_none();
             (idle, "a host whose reads do not ask to fail (array.strategy)".to_string())
-        }
-        ("ftl", "pslc") => {
-            let is_cache = ftl.placement == DataPlacement::Pslc;
-            (!is_cache, format!("ftl.placement = {}", word(&ftl.placement)))
         }
         ("ftl", "log") => {
             (ftl.kind != FtlKind::LogBlock, format!("ftl.kind = {}", word(&ftl.kind)))

@@ -294,7 +294,8 @@ impl Ports {
         self.limits.as_mut()?.throttle()
     }
 
-    /// When these bytes of an extra read have crossed the DRAM, in and out.
+    /// When these bytes have crossed the DRAM, in and out.
+    #[inline]
     pub fn cross_dram(&mut self, now: Instant, bytes: u64) -> Instant {
         self.limits.as_mut().map_or(now, |limits| limits.cross_dram(now, bytes))
     }
@@ -328,10 +329,7 @@ impl Ports {
     /// Sends a completion; `bytes` of read data go with it. Says when it reaches the host.
     #[inline]
     fn complete(&mut self, now: Instant, leaving: Leaving, bytes: u64) -> Instant {
-        let ready = match &mut self.limits {
-            Some(limits) => limits.cross_dram(now, bytes),
-            None => now,
-        };
+        let ready = self.cross_dram(now, bytes);
         let bytes = bytes + self.completion_bytes;
         let crossing = self.crossing(bytes);
         let at = self.out_free_at.max(ready) + crossing;
