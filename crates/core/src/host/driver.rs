@@ -272,7 +272,7 @@ impl<S: Storage> Driver<S> {
         self.progress.completed += 1;
         self.progress.failed += 1;
         if issued.counted {
-            self.measured.until = now;
+            self.measured.lasts_to(now);
         }
         self.jobs[issued.job as usize].completed(now, issued.thread);
     }
@@ -401,13 +401,13 @@ impl<S: Storage> Driver<S> {
         let seen = of_job.map_or(completion.at, |job| job.seen(completion.at, sectors));
         if !completion.status.is_served() {
             if counted {
-                self.measured.until = completion.at;
+                self.measured.lasts_to(seen);
             }
             return if seen == at { seen + TURNED_AWAY } else { seen };
         }
         if counted {
             let (latency, bytes) = (seen.since(at), u64::from(sectors) * SECTOR);
-            if self.measured.record(completion, op, latency, bytes) {
+            if self.measured.record(completion, op, (seen, latency), bytes) {
                 self.keep_moment();
             }
         }

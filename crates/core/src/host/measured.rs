@@ -16,7 +16,7 @@ pub struct Measured {
     pub trim: OpStats,
     /// Flushes.
     pub flush: OpStats,
-    /// Reads and writes by the time of their completion, from `since` on.
+    /// Reads and writes by the time when the host has seen their completion, from `since` on.
     pub over_time: OverTime,
     /// Why they took so long, if that is wanted.
     pub causes: Option<Box<Causes>>,
@@ -38,23 +38,29 @@ pub struct Measured {
     pub free_before: Vec<Option<u64>>,
     /// Host writes and reclaimed blocks up to moments on the way.
     pub moments: Moments,
-    /// When the last counted request ended, with an error or without.
+    /// When the host had seen the end of the last counted request, with an error or without.
     pub until: Instant,
 }
 
 impl Measured {
-    /// Counts a request of `bytes`; true when the moment has come to keep how much has been
-    /// written.
+    /// A counted request ended for the host at `seen`; a slow job may see an earlier end later.
+    #[inline]
+    pub(super) fn lasts_to(&mut self, seen: Instant) {
+        self.until = self.until.max(seen);
+    }
+
+    /// Counts a request of `bytes` that the host has `seen` end after `latency`; true when the
+    /// moment has come to keep how much has been written.
     #[inline]
     pub(super) fn record(
         &mut self,
         completion: &Completion,
         op: Op,
-        latency: Duration,
+        (seen, latency): (Instant, Duration),
         bytes: u64,
     ) -> bool {
-        self.until = completion.at;
-        let time = completion.at.since(self.since);
+        self.lasts_to(seen);
+        let time = seen.since(self.since);
         match op {
             Op::Read => {
                 self.read.record(latency, bytes);

@@ -65,3 +65,14 @@ fn a_delay_bounds_nothing_but_is_in_every_latency() {
     assert!(mean > 1_000.0, "{mean}");
     assert!((mean * 4_000.0 / elapsed / 16.0 - 1.0).abs() < 0.03, "{mean} in {elapsed}");
 }
+
+/// One after the other from the start: the measured time is the sum of the latencies, to the
+/// nanosecond, the host's part of the last request included.
+#[test]
+fn the_measured_time_ends_when_the_host_has_seen_the_last_request() {
+    let driver = reads(1, Duration::from_us(5), Duration::from_us(3));
+    let measured = driver.measured();
+    assert_eq!(measured.until.since(measured.since).as_us_f64(), mean_us(&driver) * 4_000.0);
+    let completed = driver.now();
+    assert_eq!(measured.until.since(completed), Duration::from_us(8));
+}
