@@ -142,7 +142,7 @@ impl Drive {
     pub(in crate::drive) fn op_done(&mut self, now: Instant, op: u32, behind_gc: bool) {
         let operation = &mut self.ops[op];
         let FlashOp { owner, lane, class, .. } = *operation;
-        operation.gc_blocked |= behind_gc && class.is_of_host();
+        operation.gc_met.and_in_flash(behind_gc && class.is_of_host());
         let die = self.flash.layout.die_of(lane);
         if self.op_fails(op) {
             return self.op_failed(now, op);
@@ -246,7 +246,7 @@ impl Drive {
         self.counters.units_read += 1;
         self.end_of_read(now, ppn);
         let r = &mut self.requests[request];
-        r.gc_blocked |= behind_gc | self.ops[op].gc_blocked;
+        r.gc_blocked |= behind_gc | self.ops[op].gc_met.anywhere();
         r.remaining = 0;
         self.complete(now, request, Status::Success, 0);
         self.book_told();

@@ -2,7 +2,7 @@
 //! `schedule` chooses, this file acts.
 
 use crate::drive::Drive;
-use crate::drive::dies::queues::{Class, Owner};
+use crate::drive::dies::queues::{Class, GcMet, Owner};
 use crate::drive::features::Scheme;
 use crate::flash::{Operation, What};
 use crate::units::{Die, Instant};
@@ -33,13 +33,18 @@ impl Drive {
             Owner::Request { .. }
             | Owner::Direct { .. }
             | Owner::Rebuild { .. }
-            | Owner::LookUp { .. }
-            | Owner::MapRead { .. } => {
+            | Owner::LookUp { .. } => {
                 if let Owner::Request { request, .. } = operation.owner {
                     // In a backlog it came long ago.
                     self.requests.prefetch(request);
                 }
-                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                let gc_time = self.flash.gc_time(die, now);
+                operation.gc_met = GcMet::in_wait(gc_time > operation.gc_before);
+                self.collector.user_read_started(die);
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::MapRead { .. } => {
+                operation.meets_gc(self.flash.gc_time(die, now));
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }
@@ -55,7 +60,7 @@ impl Drive {
             Owner::Row { first_slot } => {
                 let what = What::Program { row: operation.ppn, sectors: operation.sectors };
                 if self.scheme == Scheme::CachedMap {
-                    operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                    operation.meets_gc(self.flash.gc_time(die, now));
                 }
                 self.issue_row(first_slot);
                 what

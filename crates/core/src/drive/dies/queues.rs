@@ -84,6 +84,31 @@ pub(in crate::drive) enum Owner {
     Rewrite,
 }
 
+/// Where garbage collection lay in an operation's way: while it waited for its die, or inside the
+/// flash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::drive) struct GcMet {
+    bits: u8,
+}
+
+impl GcMet {
+    pub fn in_wait(met: bool) -> Self {
+        Self { bits: u8::from(met) }
+    }
+
+    pub fn and_in_flash(&mut self, met: bool) {
+        self.bits |= u8::from(met) << 1;
+    }
+
+    pub fn in_flash(self) -> bool {
+        self.bits & 2 != 0
+    }
+
+    pub fn anywhere(self) -> bool {
+        self.bits != 0
+    }
+}
+
 /// A flash operation, waiting or under way: a line of the cache, for a backlog holds millions of
 /// them.
 #[derive(Clone, Debug)]
@@ -101,10 +126,11 @@ pub(in crate::drive) struct FlashOp {
     pub sectors: u32,
     /// Arrival order over the whole drive.
     pub sequence: u64,
-    /// Garbage collection's time on the die when the operation arrived.
+    /// Garbage collection's time on the die when the operation arrived; of one on a translation
+    /// page, from its issue on, when it was issued.
     pub gc_before: Duration,
-    /// Garbage collection lay in its wait.
-    pub gc_blocked: bool,
+    /// Garbage collection lay in its way.
+    pub gc_met: GcMet,
     /// A read on the direct way: garbage collection was at its die when it arrived.
     pub gc_blocked_at_split: bool,
     /// A row of the host's: the class of its data.
@@ -119,9 +145,16 @@ pub(in crate::drive) struct FlashOp {
 }
 
 impl FlashOp {
+    /// An operation on a translation page is issued, with so much of garbage collection's time on
+    /// its die: those who joined it meanwhile compare with theirs.
+    pub fn meets_gc(&mut self, gc_time: Duration) {
+        self.gc_met = GcMet::in_wait(gc_time > self.gc_before);
+        self.gc_before = gc_time;
+    }
+
     pub fn new(owner: Owner, class: Class, lane: Lane, ppn: Ppn, units: u32, sectors: u32) -> Self {
         let (sequence, gc_before) = (0, Duration::ZERO);
-        let (gc_blocked, over, feeds, next) = (false, NO_STAMP, NIL, NIL);
+        let (gc_met, over, feeds, next) = (GcMet::default(), NO_STAMP, NIL, NIL);
         let (gc_blocked_at_split, data_class) = (false, 0);
         Self {
             owner,
@@ -132,7 +165,7 @@ impl FlashOp {
             sectors,
             sequence,
             gc_before,
-            gc_blocked,
+            gc_met,
             gc_blocked_at_split,
             data_class,
             over,

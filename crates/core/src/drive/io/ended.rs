@@ -21,7 +21,7 @@ impl Drive {
         id: u32,
         behind_gc: bool,
     ) {
-        let FlashOp { lane, ppn, sectors, gc_blocked, gc_blocked_at_split, .. } = self.ops[op];
+        let FlashOp { lane, ppn, sectors, gc_met, gc_blocked_at_split, .. } = self.ops[op];
         let die = self.flash.layout.die_of(lane);
         self.book_end(now, op, die);
         self.direct.under_way -= 1;
@@ -31,7 +31,7 @@ impl Drive {
         self.collector.user_read_ended(die);
         self.counters.units_read += 1;
         self.end_of_read(now, ppn);
-        let blocked = (behind_gc | gc_blocked, gc_blocked_at_split);
+        let blocked = (behind_gc | gc_met.anywhere(), gc_blocked_at_split);
         let leaves = self.ports.complete_plainly(now, id, sectors, blocked);
         self.book_direct_read(now, (op, die, id), leaves);
         self.collector.user_ended(die);
@@ -48,7 +48,7 @@ impl Drive {
 
     /// A host read's flash operation is done.
     pub(in crate::drive) fn read_done(&mut self, now: Instant, op: u32, request: u32, first: u32) {
-        let FlashOp { ppn, units, gc_blocked, feeds, .. } = self.ops[op];
+        let FlashOp { ppn, units, gc_met, feeds, .. } = self.ops[op];
         let over = self.ops[op].over();
         self.counters.units_read += u64::from(units);
         if feeds != NIL {
@@ -75,7 +75,7 @@ impl Drive {
             self.counters.pslc.reads += u64::from(units);
         }
         let r = &mut self.requests[request];
-        r.gc_blocked |= gc_blocked;
+        r.gc_blocked |= gc_met.anywhere();
         self.part_of_read_done(now, request);
     }
 
@@ -100,7 +100,7 @@ impl Drive {
         self.counters.units_read += 1;
         let (spare, unit) = (self.ops[op].ppn, self.unit(request, number));
         self.end_of_read(now, spare);
-        self.requests[request].gc_blocked |= self.ops[op].gc_blocked;
+        self.requests[request].gc_blocked |= self.ops[op].gc_met.anywhere();
         let slot = self.buffer.find(unit.lpn).map(|slot| self.buffer.slot(slot));
         let over = match slot {
             Some(slot) if slot.mask & unit.mask() == unit.mask() => {

@@ -1,5 +1,6 @@
 //! The end of an operation on a translation page: entries come, and their waiters go on.
 
+use crate::drive::dies::queues::FlashOp;
 use crate::drive::later::Task;
 use crate::drive::map_cache::misses::{Miss, Misses, Waiter, Who};
 use crate::drive::map_cache::pages::Phase;
@@ -119,11 +120,14 @@ impl Drive {
         dftl.misses.release(miss);
         let mut at = waiters;
         while at != NIL {
+            let Some(dftl) = &mut self.dftl else { return };
             let next = std::mem::replace(&mut dftl.waiters[at].next, NIL);
             dftl.append(other, at);
+            self.joins(now, at, other);
             at = next;
         }
-        if dftl.misses[other].urgent {
+        let urgent = self.dftl.as_ref().is_some_and(|dftl| dftl.misses[other].urgent);
+        if urgent {
             self.hasten(now, lpn);
         }
     }
@@ -143,7 +147,7 @@ impl Drive {
         let mut at = self.dftl.as_ref().map_or(NIL, |dftl| dftl.misses[miss].waiters);
         while at != NIL {
             let Some(dftl) = &mut self.dftl else { return };
-            let Waiter { who, next } = dftl.waiters[at];
+            let Waiter { who, next, .. } = dftl.waiters[at];
             dftl.waiters.release(at);
             match who {
                 Who::Read { request, number } => self.read_known(now, at, request, number),
@@ -172,6 +176,9 @@ impl Drive {
         let r: &mut Request = &mut self.requests[request];
         r.remaining -= 1;
         if r.remaining == 0 {
+            if !failed {
+                self.book_entry_of_hit(now, waiter, request);
+            }
             self.later.put(now + self.spec.buffer_hit, Task::Served { request });
         }
     }
@@ -189,19 +196,25 @@ impl Drive {
 
     /// An operation is over that these waited for, perhaps behind garbage collection.
     fn map_op_over(&mut self, now: Instant, op: u32, known: Misses) {
-        if self.ops[op].gc_blocked {
+        if self.ops[op].gc_met.anywhere() {
             return self.map_op_waited(now, op, known);
         }
         self.if_booked(|drive| drive.map_op_waited(now, op, known));
     }
 
     fn map_op_waited(&mut self, now: Instant, op: u32, known: Misses) {
-        let gc_blocked = self.ops[op].gc_blocked;
+        let FlashOp { gc_met, gc_before: gc_at_issue, sequence, .. } = self.ops[op];
         let Some(dftl) = self.dftl.take() else { return };
         for waiter in known.iter(&dftl.misses).flat_map(|miss| dftl.waiters_of(miss)) {
             self.book_map_op(now, op, waiter);
-            if let Who::Read { request, .. } = dftl.waiters[waiter].who {
-                self.requests[request].gc_blocked |= gc_blocked;
+            let Waiter { who, since, gc_before, .. } = dftl.waiters[waiter];
+            if let Who::Read { request, .. } = who {
+                let blocked = if since < sequence {
+                    gc_met.anywhere()
+                } else {
+                    gc_met.in_flash() || gc_at_issue > gc_before
+                };
+                self.requests[request].gc_blocked |= blocked;
             }
         }
         self.dftl = Some(dftl);

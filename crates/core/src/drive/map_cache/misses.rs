@@ -29,7 +29,7 @@ use crate::drive::features::Scheme;
 use crate::drive::map_cache::changes::Stored;
 use crate::ftl::{Cmt, MapSpec, Room};
 use crate::sim::{NIL, Slab};
-use crate::units::{Instant, Lpn, Ppn};
+use crate::units::{Die, Duration, Instant, Lpn, Ppn};
 use std::collections::VecDeque;
 
 /// A read or a page of the buffer that waits for an entry.
@@ -45,6 +45,10 @@ pub(in crate::drive) enum Who {
 pub(super) struct Waiter {
     pub(super) who: Who,
     pub(super) next: u32,
+    /// The drive's number of operations when it began to wait for what its miss waits for.
+    pub(super) since: u64,
+    /// Garbage collection's time then, on the die of the operation that the miss waited for.
+    pub(super) gc_before: Duration,
 }
 
 /// An entry on its way into the cache.
@@ -56,6 +60,8 @@ pub(in crate::drive) struct Miss {
     pub urgent: bool,
     pub(super) waiters: u32,
     last_waiter: u32,
+    /// The translation page whose read or program it waits for; `NIL` where it waits for room.
+    awaits: u32,
     /// The next one that waits for the same thing.
     next: u32,
 }
@@ -133,7 +139,8 @@ pub(in crate::drive) struct Dftl {
 impl Dftl {
     /// Adds a waiter to a miss and says which.
     fn wait(&mut self, miss: u32, who: Who) -> u32 {
-        let waiter = self.waiters.insert(Waiter { who, next: NIL });
+        let (since, gc_before) = (0, Duration::ZERO);
+        let waiter = self.waiters.insert(Waiter { who, next: NIL, since, gc_before });
         self.append(miss, waiter);
         waiter
     }
@@ -262,13 +269,22 @@ impl Drive {
             counters.misses += 1;
             let waiter = dftl.wait(miss, who);
             self.book_entry(now, waiter);
+            self.joins(now, waiter, miss);
             if urgent {
                 self.hasten(now, lpn);
             }
             return false;
         }
         counters.misses += 1;
-        let miss = Miss { lpn, entry: NIL, urgent, waiters: NIL, last_waiter: NIL, next: NIL };
+        let miss = Miss {
+            lpn,
+            entry: NIL,
+            urgent,
+            waiters: NIL,
+            last_waiter: NIL,
+            awaits: NIL,
+            next: NIL,
+        };
         let miss = dftl.misses.insert(miss);
         if !dftl.no_room[usize::from(!urgent)].is_empty() || !dftl.cmt.has_room() {
             let waiter = dftl.wait(miss, who);
@@ -282,8 +298,42 @@ impl Drive {
         }
         if let Some(waiter) = self.dftl.as_mut().map(|dftl| dftl.wait(miss, who)) {
             self.book_entry(now, waiter);
+            self.joins(now, waiter, miss);
         }
         false
+    }
+
+    /// A waiter waits from now on for what its miss waits for: perhaps for an operation under way,
+    /// whose past does not delay it.
+    pub(super) fn joins(&mut self, now: Instant, waiter: u32, miss: u32) {
+        let (die, since) = (self.die_awaited(miss), self.next_sequence);
+        let gc_before = die.map_or(Duration::ZERO, |die| self.flash.gc_time(die, now));
+        if let Some(dftl) = &mut self.dftl {
+            let waiter = &mut dftl.waiters[waiter];
+            (waiter.since, waiter.gc_before) = (since, gc_before);
+        }
+        if let Some(die) = die {
+            self.book_joined(now, waiter, die);
+        }
+    }
+
+    /// A miss waits for another translation page, and all its waiters with it.
+    pub(super) fn awaits_page(&mut self, now: Instant, miss: u32, page: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        dftl.misses[miss].awaits = page;
+        let mut at = dftl.misses[miss].waiters;
+        while at != NIL {
+            self.joins(now, at, miss);
+            at = self.dftl.as_ref().map_or(NIL, |dftl| dftl.waiters[at].next);
+        }
+    }
+
+    /// The die of the operation on a translation page that a miss waits for.
+    fn die_awaited(&self, miss: u32) -> Option<Die> {
+        let dftl = self.dftl.as_ref()?;
+        let page = dftl.pages.all.get(dftl.misses[miss].awaits as usize)?;
+        let lane = page.lane_of_its_operation(&self.ops)?;
+        Some(self.flash.layout.die_of(lane))
     }
 
     /// Makes room in the cache, which has some to make, and asks for the entry; true when it is

@@ -59,6 +59,15 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// The lane of its read, or of the row that has it.
+    pub(super) fn lane_of_its_operation(&self, ops: &Slab<FlashOp>) -> Option<Lane> {
+        match self.phase {
+            Phase::Idle | Phase::Homeless => None,
+            Phase::Reading => Some(ops[self.op].lane),
+            Phase::Staged | Phase::Flying => Some(self.lane),
+        }
+    }
+
     /// True when nobody else wants the next round.
     fn is_for_collections(&self) -> bool {
         self.writers.is_empty() && self.of_collections
@@ -193,6 +202,7 @@ impl Drive {
             Phase::Homeless | Phase::Staged | Phase::Flying => true,
             Phase::Reading => {
                 page.readers.push(&mut dftl.misses, miss);
+                self.awaits_page(now, miss, number);
                 if urgent {
                     self.hasten(now, lpn);
                 }
@@ -203,6 +213,7 @@ impl Drive {
                 if is_written {
                     page.readers.push(&mut dftl.misses, miss);
                     self.read_page_of_map(now, number, urgent);
+                    self.awaits_page(now, miss, number);
                 }
                 !is_written
             }
@@ -215,6 +226,7 @@ impl Drive {
             page.writers.push(misses, miss);
         }
         self.owe(now, page, false);
+        self.awaits_page(now, miss, page);
         let Some((p, _)) = self.translation_page_mut(page) else { return };
         match p.phase {
             Phase::Reading if urgent => self.hasten_page(now, page),

@@ -60,13 +60,18 @@ pub(in crate::drive) struct Attribution {
     pub(super) rebuilds: Vec<Option<Rebuilt>>,
     /// The computed page that ends its request, while that is told.
     pub(super) rebuilt: Option<u32>,
-    /// By request: a read whose data is being decoded, from when on.
+    /// By request: a read whose data is being decoded, or comes from the buffer behind a miss of the
+    /// map, from when on.
     pub(super) decoded: Vec<Option<Taken>>,
     /// Waits of the page that a log-block FTL wrote, while those who waited for it are told.
     pub(super) chained: Option<Chained>,
     /// By waiter for an entry of the map: since when it waits for what goes on now, and what it
     /// waited for before.
     pub(super) entries: Vec<(Instant, Split)>,
+    /// By waiter for an entry of the map that joined an operation: the books of its die then; and
+    /// by operation of a cached map that waited, when it was issued.
+    pub(super) kept_at_join: Vec<Kept>,
+    pub(super) kept_at_issue: Vec<Kept>,
     /// By waiter for an entry of the map: when it came, and the link that led to it.
     pub(super) came: Vec<(Instant, u64)>,
     /// By operation: when it came, and what its page waited for the map before.

@@ -1,12 +1,13 @@
 //! Attribution books an operation when it comes to its die, is begun and ends, and a command when
 //! it completes.
 
+use crate::drive::features::Scheme;
 use crate::drive::gc::merge::Chained;
 use crate::drive::io::write::Incoming;
 use crate::drive::observe::attribution::{Attributed, OpBooks, Rebuilt, Story, Taken, add_hit, at};
 use crate::drive::observe::critical::{Ended, NO_LINK, Own, Work};
 use crate::drive::{Drive, Op};
-use crate::flash::kept_between;
+use crate::flash::{add_kept, kept_between};
 use crate::sim::NIL;
 use crate::units::{Cause, Die, Instant, Lane, Split};
 
@@ -85,7 +86,11 @@ impl Drive {
         books.issued = now;
         if now > books.enqueued {
             books.forced |= forced;
-            books.kept = kept_between(&books.kept, &self.flash.kept(now, die));
+            let kept = self.flash.kept(now, die);
+            books.kept = kept_between(&books.kept, &kept);
+            if self.scheme == Scheme::CachedMap {
+                *at(&mut attribution.kept_at_issue, op as usize, kept) = kept;
+            }
         }
     }
 
@@ -203,6 +208,16 @@ impl Drive {
         }
     }
 
+    /// A waiter for an entry of the map joins an operation on `die`, which may be under way.
+    pub(in crate::drive) fn book_joined(&mut self, now: Instant, waiter: u32, die: Die) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let (since, split) = &mut attribution.entries[waiter as usize];
+        split.add(Cause::Buffer, now.since(*since));
+        *since = now;
+        let kept = self.flash.kept(now, die);
+        *at(&mut attribution.kept_at_join, waiter as usize, kept) = kept;
+    }
+
     /// A write's page goes on that waited for an entry of the map.
     pub(in crate::drive) fn book_write_known(&mut self, now: Instant, waiter: u32) {
         if let Some(attribution) = &mut self.attribution {
@@ -212,8 +227,8 @@ impl Drive {
     }
 
     /// A translation-page operation completed that an entry of the map waited for. A waiter that
-    /// arrived after it was enqueued is charged to `Reads` until its issue; after its issue, to its
-    /// end.
+    /// joined it before its issue waited for its die from then on; one that joined it later, for
+    /// its work, which is charged to `Reads` but for what was behind garbage collection.
     pub(in crate::drive) fn book_map_op(&mut self, now: Instant, op: u32, waiter: u32) {
         let Some(attribution) = &mut self.attribution else { return };
         let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());
@@ -223,10 +238,14 @@ impl Drive {
             split.add(Cause::Buffer, books.enqueued.since(*since));
             books.add_to(split, &waits, now, idle);
         } else if books.issued >= *since {
-            split.add(Cause::Reads, books.issued.since(*since));
+            let (join, issue) = (&attribution.kept_at_join, &attribution.kept_at_issue);
+            let kept = kept_between(&join[waiter as usize], &issue[op as usize]);
+            add_kept(split, &kept, idle);
             books.add_work_to(split, &waits, now, Cause::Service);
         } else {
-            split.add(Cause::Reads, now.since(*since));
+            let behind_gc = waits.gc.min(now.since(*since));
+            split.add(Cause::GcCopy, behind_gc);
+            split.add(Cause::Reads, now.since(*since) - behind_gc);
         }
         *since = now;
     }
@@ -238,6 +257,17 @@ impl Drive {
         let (since, mut split) = attribution.entries[waiter as usize];
         split.add(Cause::Buffer, now.since(since));
         *at(&mut attribution.mapped, op as usize, (Instant::START, Split::NONE)) = (now, split);
+    }
+
+    /// An entry of the map is there, and the pages that the read waited for are in the buffer by
+    /// now.
+    pub(in crate::drive) fn book_entry_of_hit(&mut self, now: Instant, waiter: u32, request: u32) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let [_, _, begun] = attribution.commands[self.requests[request].command.id as usize];
+        let (_, mut split) = attribution.entries[waiter as usize];
+        split.add(Cause::Buffer, now.since(begun) - split.total());
+        let known = Taken { begun: now, split, story: None };
+        *at(&mut attribution.decoded, request as usize, None) = Some(known);
     }
 
     /// An operation will not begin: another one may come in its place at this very instant, and

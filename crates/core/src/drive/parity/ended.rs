@@ -21,9 +21,9 @@ impl Drive {
         request: u32,
         rebuild: u32,
     ) {
-        let FlashOp { ppn, gc_blocked, sectors, .. } = self.ops[op];
+        let FlashOp { ppn, gc_met, sectors, .. } = self.ops[op];
         self.counters.units_read += 1;
-        self.requests[request].gc_blocked |= gc_blocked;
+        self.requests[request].gc_blocked |= gc_met.anywhere();
         let there = self.ports.cross_dram(now, u64::from(sectors) * SECTOR);
         self.rebuild_gains(now, op, rebuild, (ppn, there));
         self.end_of_read(now, ppn);

@@ -174,52 +174,55 @@ fn only_copies_put_the_waiting_into_gc_copy() {
     }
 }
 
-/// Drives drawn at random: a read of one page has a part behind garbage collection exactly where
-/// the drive, which keeps other books for that, says that it was blocked. (Not so with
-/// `controller`: what waits for its channels to drain is not blocked if the victim holds nothing,
-/// and a hold may begin and end while a program keeps the die. The same with `base` where the erase
-/// of such a victim does not follow at once.)
+/// Reads of one page of a drive, blocked by garbage collection and not: each has a part behind it
+/// exactly where the drive, which keeps other books for that, says that it was blocked.
+pub(super) fn reads_behind_gc(setup: &Setup) -> [u64; 2] {
+    let (seed, mut reads) = (setup.seed, [0; 2]);
+    let unit = setup.device.geometry.map_unit.get() / 512;
+    let mut driver = setup.driver().with_attribution().with_records();
+    driver.play_to_the_end();
+    let records = driver.take_records().unwrap();
+    let one_page = |lba: u64, sectors: u32| lba / unit == (lba + u64::from(sectors) - 1) / unit;
+    for (record, split) in records.requests.iter().zip(&records.splits) {
+        if record.op != Op::Read || !one_page(record.lba.0, record.sectors) {
+            continue;
+        }
+        let behind_gc = split.get(Cause::GcCopy) + split.get(Cause::Erase);
+        let suspension = split.get(Cause::Suspension);
+        if suspension.is_zero() || setup.program.mode == ProgramMode::None {
+            let behind_gc = behind_gc + suspension;
+            assert_eq!(
+                record.gc_blocked,
+                !behind_gc.is_zero(),
+                "seed {seed}: {record:?} {split:?}"
+            );
+        } else {
+            // The suspended operation may have been a program of host data.
+            assert!(record.gc_blocked || behind_gc.is_zero(), "seed {seed}: {record:?} {split:?}");
+        }
+        assert!(
+            split.get(Cause::Buffer).is_zero() || setup.ftl.map.is_cached(),
+            "no read waits for the buffer: {record:?} {split:?}"
+        );
+        reads[usize::from(!record.gc_blocked)] += 1;
+    }
+    reads
+}
+
+/// Drives drawn at random. (Not with `controller`: what waits for its channels to drain is not
+/// blocked if the victim holds nothing, and a hold may begin and end while a program keeps the die.
+/// The same with `base` where the erase of such a victim does not follow at once.)
+pub(super) fn tells_who_was_blocked(setup: &Setup) -> bool {
+    let held_back = setup.gc.mode == GcMode::Base && !setup.erase.hold.is_zero();
+    setup.gc.mode != GcMode::Controller && !held_back
+}
+
 #[test]
 fn a_read_has_a_part_behind_gc_where_the_drive_says_it_was_blocked() {
     let (mut blocked, mut others) = (0, 0);
-    for seed in 0..60 {
-        let setup = drawn(seed);
-        let held_back = setup.gc.mode == GcMode::Base && !setup.erase.hold.is_zero();
-        if setup.gc.mode == GcMode::Controller || held_back {
-            continue;
-        }
-        let unit = setup.device.geometry.map_unit.get() / 512;
-        let mut driver = setup.driver().with_attribution().with_records();
-        driver.play_to_the_end();
-        let records = driver.take_records().unwrap();
-        let one_page = |lba: u64, sectors: u32| lba / unit == (lba + u64::from(sectors) - 1) / unit;
-        for (record, split) in records.requests.iter().zip(&records.splits) {
-            if record.op != Op::Read || !one_page(record.lba.0, record.sectors) {
-                continue;
-            }
-            let behind_gc = split.get(Cause::GcCopy) + split.get(Cause::Erase);
-            let suspension = split.get(Cause::Suspension);
-            if suspension.is_zero() || setup.program.mode == ProgramMode::None {
-                let behind_gc = behind_gc + suspension;
-                assert_eq!(
-                    record.gc_blocked,
-                    !behind_gc.is_zero(),
-                    "seed {seed}: {record:?} {split:?}"
-                );
-            } else {
-                // The suspended operation may have been a program of host data.
-                assert!(
-                    record.gc_blocked || behind_gc.is_zero(),
-                    "seed {seed}: {record:?} {split:?}"
-                );
-            }
-            assert!(
-                split.get(Cause::Buffer).is_zero(),
-                "no read waits for the buffer: {record:?} {split:?}"
-            );
-            (blocked, others) =
-                if record.gc_blocked { (blocked + 1, others) } else { (blocked, others + 1) };
-        }
+    for setup in (0..60).map(drawn).filter(tells_who_was_blocked) {
+        let reads = reads_behind_gc(&setup);
+        (blocked, others) = (blocked + reads[0], others + reads[1]);
     }
     assert!(blocked > 500 && others > 5_000, "{blocked} {others}");
 }

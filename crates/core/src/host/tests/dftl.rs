@@ -1,6 +1,7 @@
 //! Drives whose map lies on flash (DFTL): nothing is lost, nothing waits for ever, and each knob
 //! moves what it should.
 
+use super::causes::{reads_behind_gc, tells_who_was_blocked};
 use super::{Setup, digest, drawn, one_of, small};
 use crate::ftl::{GcMode, MapSpec, VictimUnit};
 use crate::sim::Rng;
@@ -93,6 +94,18 @@ fn the_same_seed_gives_the_same_bytes_with_a_map_on_flash_too() {
         let setup = drawn_with_map(seed);
         assert_eq!(digest(&setup.play()), digest(&setup.play()));
     }
+}
+
+/// Reads that joined the read of a translation page long after it had waited for garbage collection
+/// were said to be blocked, and what they waited for was said to be reads.
+#[test]
+fn regression_reads_that_join_a_miss_wait_for_what_comes_after_they_have_joined() {
+    let (mut blocked, mut others) = (0, 0);
+    for setup in (0..60).map(drawn_with_map).filter(tells_who_was_blocked) {
+        let reads = reads_behind_gc(&setup);
+        (blocked, others) = (blocked + reads[0], others + reads[1]);
+    }
+    assert!(blocked > 500 && others > 5_000, "{blocked} {others}");
 }
 
 #[test]
