@@ -378,10 +378,18 @@ impl Blame {
         books.current.channel += now.since(books.waiting_since);
     }
 
-    /// The wait of [`Blame::data_waits`] for a channel that garbage collection held is over.
+    /// Data of a read begins to wait inside the die for a channel that garbage collection holds:
+    /// until its release that keeps the die, too.
+    pub fn channel_held(&mut self, now: Instant, die: usize) {
+        self.data_waits(now, die);
+        self.turns(now, die, Keeper::GcCopy);
+    }
+
+    /// The wait of [`Blame::channel_held`] is over.
     pub fn channel_released(&mut self, now: Instant, die: usize) {
         let books = &mut self.dies[die];
         books.current.gc += now.since(books.waiting_since);
+        self.turns(now, die, Keeper::Read);
     }
 
     /// The data of the operation under way moves to the cache register.

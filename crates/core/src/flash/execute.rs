@@ -366,7 +366,7 @@ impl Flash {
             if WAY != LEAN
                 && let Some(blame) = &mut self.blame
             {
-                blame.data_waits(now, slot);
+                blame.channel_held(now, slot);
             }
             return Fired::NOTHING;
         }

@@ -1,6 +1,7 @@
 //! Drives whose pages hold bit errors, and that are scrubbed: the same data whatever runs beside,
 //! and the knobs move what they should.
 
+use super::causes::reads_behind_gc;
 use super::rain::drawn_with_parity;
 use super::{Setup, digest, drawn, one_of, small};
 use crate::drive::{EraseMode, EraseSpec, RainSpec, Scheduler, ScrubSpec};
@@ -66,6 +67,17 @@ fn every_gc_mode_keeps_the_data_while_pages_are_rewritten_under_pressure() {
             );
         }
     }
+}
+
+/// A scrub read is under way when garbage collection takes its channel: a read of the host behind it
+/// waits for garbage collection, and was said to wait for reads.
+#[test]
+fn regression_who_waits_behind_a_scrub_read_on_a_held_channel_waits_for_garbage_collection() {
+    let mut setup = paced(small(), 20_000);
+    setup.gc.mode = GcMode::Base;
+    setup.scrub = ScrubSpec { rate: 20_000.0, rewrite_at: 0, ..ScrubSpec::default() };
+    let [blocked, others] = reads_behind_gc(&setup);
+    assert!(blocked > 300 && others > 1_000, "{blocked} {others}");
 }
 
 #[test]
