@@ -60,8 +60,8 @@ pub(in crate::drive) struct Attribution {
     pub(super) rebuilds: Vec<Option<Rebuilt>>,
     /// The computed page that ends its request, while that is told.
     pub(super) rebuilt: Option<u32>,
-    /// By request: a read whose data is being decoded, or comes from the buffer behind a miss of the
-    /// map, from when on.
+    /// By request: a read whose data is being decoded, or comes from the buffer behind a miss of
+    /// the map, from when on.
     pub(super) decoded: Vec<Option<Taken>>,
     /// Waits of the page that a log-block FTL wrote, while those who waited for it are told.
     pub(super) chained: Option<Chained>,

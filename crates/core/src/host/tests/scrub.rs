@@ -69,8 +69,8 @@ fn every_gc_mode_keeps_the_data_while_pages_are_rewritten_under_pressure() {
     }
 }
 
-/// A scrub read is under way when garbage collection takes its channel: a read of the host behind it
-/// waits for garbage collection, and was said to wait for reads.
+/// A scrub read is under way when garbage collection takes its channel: a read of the host behind
+/// it waits for garbage collection, and was said to wait for reads.
 #[test]
 fn regression_who_waits_behind_a_scrub_read_on_a_held_channel_waits_for_garbage_collection() {
     let mut setup = paced(small(), 20_000);
