@@ -5,24 +5,30 @@
 //! load of it is an error with its line.
 
 use crate::measure::{devices, fio_size, is_synchronous};
-use std::collections::BTreeMap;
-use std::fmt::{self, Write};
+use sections::{Section, sections};
+use std::fmt::Write;
+
+mod rates;
+mod sections;
+
+pub use sections::JobFileError;
 
 /// Options that say how fio works, not what it asks of a drive.
 #[rustfmt::skip]
-const IDLE: [&str; 44] = [
+const IDLE: [&str; 45] = [
     "allow_file_create", "allow_mounted_write", "buffer_compress_percentage", "clat_percentiles",
     "clocksource", "cpus_allowed", "cpus_allowed_policy", "create_on_open", "description",
-    "disable_clat", "disable_slat", "do_verify", "eta", "exitall", "fallocate", "filename_format",
+    "disable_clat", "disable_slat", "do_verify", "eta", "fallocate", "filename_format",
     "fixedbufs", "group_reporting", "gtod_reduce", "hipri", "invalidate", "ioengine",
     "ioscheduler", "lat_percentiles", "log_avg_msec", "log_hist_msec", "mem", "name",
     "numa_cpu_nodes", "numa_mem_policy", "overwrite", "percentile_list", "randrepeat", "randseed",
-    "refill_buffers", "registerfiles", "sqthread_poll", "thread", "unified_rw_reporting",
+    "refill_buffers", "registerfiles", "sqthread_poll", "thinktime_spin", "thread",
+    "unified_rw_reporting", "unit_base",
     "userspace_reap", "write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log",
 ];
 
 /// Options that are used.
-const USED: [&str; 34] = [
+const USED: [&str; 37] = [
     "rw",
     "readwrite",
     "rwmixread",
@@ -44,6 +50,9 @@ const USED: [&str; 34] = [
     "rate",
     "rate_iops",
     "thinktime",
+    "thinktime_blocks",
+    "kb_base",
+    "exitall",
     "norandommap",
     "random_distribution",
     "fsync",
@@ -59,21 +68,9 @@ const USED: [&str; 34] = [
     "wait_for_previous",
 ];
 
-/// Why a job file is no workload.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobFileError {
-    file: String,
-    line: usize,
-    message: String,
-}
-
-impl fmt::Display for JobFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.message)
-    }
-}
-
-impl std::error::Error for JobFileError {}
+/// Said of several sizes and fio's random map.
+const OVERLAPS: &str = "of several sizes the larger ones may come back to a place within a pass, \
+                        which fio's random map would cut short";
 
 /// A workload, and what was not taken over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,22 +81,16 @@ pub struct FromFio {
     pub remarks: Vec<String>,
 }
 
-/// An option: its value, empty where it has none, and its line.
-type Options = BTreeMap<String, (String, usize)>;
-
-struct Section {
-    name: String,
-    line: usize,
-    options: Options,
-}
-
 /// The workload of a job file.
 pub fn from_fio(file: &str, text: &str) -> Result<FromFio, JobFileError> {
     let sections = sections(file, text)?;
     let mut remarks = Vec::new();
     let mut jobs = String::new();
+    let mut laid_out = 0;
+    one_drive(file, &sections, &mut remarks)?;
     for section in &sections {
-        Job { file, section, remarks: &mut remarks }.write(&mut jobs)?;
+        let job = Job { file, section, remarks: &mut remarks, laid_out: &mut laid_out };
+        job.write(&mut jobs)?;
     }
     let name = std::path::Path::new(file).file_name().unwrap_or_default().to_string_lossy();
     let mut toml = format!(
@@ -113,51 +104,49 @@ pub fn from_fio(file: &str, text: &str) -> Result<FromFio, JobFileError> {
     Ok(FromFio { toml, remarks })
 }
 
-fn sections(file: &str, text: &str) -> Result<Vec<Section>, JobFileError> {
-    let (mut global, mut sections) = (Options::new(), Vec::<Section>::new());
-    let mut in_global = None;
-    for (number, line) in text.lines().enumerate() {
-        let number = number + 1;
-        let error =
-            |message: String| JobFileError { file: file.to_string(), line: number, message };
-        let line = line.trim();
-        if line.is_empty() || line.starts_with([';', '#']) {
-            continue;
+/// All jobs are for the same drive or drives.
+fn one_drive(
+    file: &str,
+    sections: &[Section],
+    remarks: &mut Vec<String>,
+) -> Result<(), JobFileError> {
+    let mut named = sections.iter().filter_map(|section| {
+        let (value, line) = section.options.get("filename")?;
+        Some((section.name.as_str(), value.as_str(), *line))
+    });
+    let Some((first, name, _)) = named.next() else { return Ok(()) };
+    for (section, other, line) in named.filter(|(_, other, _)| *other != name) {
+        let is_device = |name: &str| name.starts_with("/dev/");
+        if is_device(name) && is_device(other) {
+            let message = format!(
+                "filename={other}: [{section}] is for another device than [{first}]; a job file \
+                 each, or one job over both (filename=A:B)"
+            );
+            return Err(JobFileError { file: file.to_string(), line, message });
         }
-        if let Some(name) = line.strip_prefix('[') {
-            let name = name.strip_suffix(']').ok_or_else(|| {
-                error(format!("{line} is no section: [global] or [NAME] is expected"))
-            })?;
-            in_global = Some(name == "global");
-            if name != "global" {
-                let (name, options) = (name.to_string(), global.clone());
-                sections.push(Section { name, line: number, options });
-            }
-            continue;
-        }
-        let (key, value) = line.split_once('=').unwrap_or((line, ""));
-        let (key, value) = (key.trim().to_string(), value.trim().to_string());
-        if key.starts_with("include ") || key == "include" || line.contains("${") {
-            return Err(error(format!("{line}: other files and variables are not read")));
-        }
-        let options = match (in_global, sections.last_mut()) {
-            (Some(true), _) => &mut global,
-            (Some(false), Some(section)) => &mut section.options,
-            _ => return Err(error(format!("{line} stands before the first section"))),
-        };
-        options.insert(key, (value, number));
+        remarks.push(format!(
+            "line {line}: filename={other}: another file than that of [{first}]; here both lie on \
+             one range (offset parts them)"
+        ));
     }
-    if sections.is_empty() {
-        let message = "there is no job: a section [NAME] is expected".to_string();
-        return Err(JobFileError { file: file.to_string(), line: 1, message });
-    }
-    Ok(sections)
+    Ok(())
+}
+
+/// The requests that a job asks for.
+#[derive(Clone, Copy, Debug)]
+struct Mix {
+    /// The share of reads; the rest are writes, or trims.
+    reads: f64,
+    trims: bool,
+    is_random: bool,
 }
 
 struct Job<'a> {
     file: &'a str,
     section: &'a Section,
     remarks: &'a mut Vec<String>,
+    /// Bytes of the drive that jobs with a file of their own have so far.
+    laid_out: &'a mut u64,
 }
 
 impl Job<'_> {
@@ -218,6 +207,12 @@ impl Job<'_> {
         time.ok_or_else(|| self.bad(key, "a time such as 30, 30s or 5m"))
     }
 
+    /// A remark on an option, with its line.
+    fn remark_of(&mut self, key: &str, text: &str) {
+        let line = self.section.options.get(key).map_or(self.section.line, |(_, line)| *line);
+        self.remark(format!("line {line}: {key}: {text}"));
+    }
+
     fn remark(&mut self, text: String) {
         if !self.remarks.contains(&text) {
             self.remarks.push(text);
@@ -227,23 +222,22 @@ impl Job<'_> {
     fn write(mut self, all: &mut String) -> Result<(), JobFileError> {
         self.name_the_rest()?;
         let mut job = String::new();
-        let (reads, is_random) = self.mix(&mut job)?;
-        let block = self.blocks(&mut job)?;
-        self.pattern(is_random, &mut job)?;
-        self.range(&mut job)?;
-        self.files(&mut job);
-        let (engine, asked) = (self.get(&["ioengine"]), self.whole("iodepth", 1)?);
-        if asked == 0 {
-            return Err(self.bad("iodepth", "at least 1"));
+        let mut mix = self.mix()?;
+        let sides = self.blocks(&mix, &mut job)?;
+        let limit = self.limit(&mix, sides)?;
+        if let Some([reads, writes]) = limit.filter(|_| mix.reads > 0.0 && mix.reads < 1.0) {
+            mix.reads = reads / (reads + writes);
         }
-        let depth = if is_synchronous(engine.map_or("psync", |(_, of)| of)) { 1 } else { asked };
-        if depth < asked && engine.is_none() {
-            let said = "iodepth: psync, fio's own engine where none is named, has one request at \
-                        a time";
-            self.remark(said.to_string());
+        let block = mix.reads * sides[0] + (1.0 - mix.reads) * sides[1];
+        let percent = (mix.reads * 1e8).round() / 1e6;
+        let _ = writeln!(job, "read_percent = {percent}");
+        if mix.trims {
+            let _ = writeln!(job, "trim_percent = 100");
         }
-        let _ = writeln!(job, "queue_depth = {depth}");
-        self.rates(reads, block, &mut job)?;
+        self.pattern(mix.is_random, &mut job)?;
+        let own_file = self.range(&mut job)?;
+        let depth = self.depth()?;
+        self.rates(limit.map(|[reads, writes]| reads + writes), depth, &mut job)?;
         self.bound(block, &mut job)?;
         self.durable(&mut job)?;
         let jobs = self.whole("numjobs", 1)?;
@@ -254,8 +248,27 @@ impl Job<'_> {
             let of = if jobs > 1 { format!(" ({number} of {jobs})") } else { String::new() };
             let name = &self.section.name;
             let _ = write!(all, "\n# [{name}]{of}\n[[workload.jobs]]\n{job}");
+            if let Some((offset, size)) = own_file {
+                let _ = writeln!(all, "offset = \"{}B\"", *self.laid_out + offset);
+                *self.laid_out += offset + size;
+            }
         }
         Ok(())
+    }
+
+    /// Requests under way.
+    fn depth(&mut self) -> Result<u64, JobFileError> {
+        let (engine, asked) = (self.get(&["ioengine"]), self.whole("iodepth", 1)?);
+        if asked == 0 {
+            return Err(self.bad("iodepth", "at least 1"));
+        }
+        let depth = if is_synchronous(engine.map_or("psync", |(_, of)| of)) { 1 } else { asked };
+        if depth < asked && engine.is_none() {
+            let said = "iodepth: psync, fio's own engine where none is named, has one request at \
+                        a time";
+            self.remark(said.to_string());
+        }
+        Ok(depth)
     }
 
     /// Names what is not used.
@@ -268,10 +281,12 @@ impl Job<'_> {
                     format!("{said}: jobs one after the other are not taken; a file each");
                 return Err(self.error(*line, message));
             }
-            if key == "loops" && value != "1" {
-                return Err(self.bad(key, "1; runtime and time_based bound a longer run"));
+            if key == "kb_base" && value != "1024" {
+                return Err(self.bad(key, "1024, in which k is 1024 and Ki is 1000"));
             }
-            if key == "direct" && !self.is_on(key) {
+            if key == "exitall" {
+                self.remark(format!("line {line}: {said}: here each job ends by itself"));
+            } else if key == "direct" && !self.is_on(key) {
                 self.remark(format!("line {line}: {said}: there is no page cache; as direct=1"));
             } else if key == "ioengine" && is_synchronous(value) {
                 self.remark(format!(
@@ -290,36 +305,36 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn mix(&self, job: &mut String) -> Result<(f64, bool), JobFileError> {
+    fn mix(&self) -> Result<Mix, JobFileError> {
         let (key, rw) = self.get(&["rw", "readwrite"]).unwrap_or(("rw", "read"));
+        let percent = |key: &str, usual: u64| match self.whole(key, usual)? {
+            percent @ 0..=100 => Ok(percent),
+            _ => Err(self.bad(key, "0 to 100")),
+        };
         let mixed = || -> Result<f64, JobFileError> {
-            let writes = self.whole("rwmixwrite", 50)?.min(100);
-            let reads = self.whole("rwmixread", 100 - writes)?;
-            if reads > 100 { Err(self.bad("rwmixread", "0 to 100")) } else { Ok(reads as f64) }
+            Ok(percent("rwmixread", 100 - percent("rwmixwrite", 50)?)? as f64 / 100.0)
         };
         let (reads, trims, is_random) = match rw {
-            "read" => (100.0, 0.0, false),
-            "write" => (0.0, 0.0, false),
-            "randread" => (100.0, 0.0, true),
-            "randwrite" => (0.0, 0.0, true),
-            "rw" | "readwrite" => (mixed()?, 0.0, false),
-            "randrw" => (mixed()?, 0.0, true),
-            "trim" => (0.0, 100.0, false),
-            "randtrim" => (0.0, 100.0, true),
+            "read" => (1.0, false, false),
+            "write" => (0.0, false, false),
+            "randread" => (1.0, false, true),
+            "randwrite" => (0.0, false, true),
+            "rw" | "readwrite" => (mixed()?, false, false),
+            "randrw" => (mixed()?, false, true),
+            "trim" => (0.0, true, false),
+            "randtrim" => (0.0, true, true),
             _ => {
                 let allowed = "read, write, rw, trim, randread, randwrite, randrw or randtrim";
                 return Err(self.bad(key, allowed));
             }
         };
-        let _ = writeln!(job, "read_percent = {reads}");
-        if trims > 0.0 {
-            let _ = writeln!(job, "trim_percent = {trims}");
-        }
-        Ok((reads / 100.0, is_random))
+        Ok(Mix { reads, trims, is_random })
     }
 
-    /// The sizes; their mean.
-    fn blocks(&self, job: &mut String) -> Result<f64, JobFileError> {
+    /// The sizes; their mean of reads, and of what else the job asks.
+    fn blocks(&mut self, mix: &Mix, job: &mut String) -> Result<[f64; 2], JobFileError> {
+        let mixed = mix.reads > 0.0 && mix.reads < 1.0;
+        let is_map = mix.is_random && !self.is_on("norandommap");
         if let Some((key, value)) = self.get(&["bssplit"]) {
             if value.contains(',') {
                 return Err(self.bad(key, "one list for reads and writes"));
@@ -335,18 +350,32 @@ impl Job<'_> {
                 sizes.push(format!("[\"{size}B\", {percent}]"));
                 (sum, weights) = (sum + size as f64 * percent, weights + percent);
             }
+            if is_map && sizes.len() > 1 {
+                self.remark_of("bssplit", OVERLAPS);
+            }
             let _ = writeln!(job, "block_sizes = [{}]", sizes.join(", "));
-            return Ok(sum / weights);
+            return Ok([sum / weights; 2]);
         }
         let (key, value) = self.get(&["bs", "blocksize"]).unwrap_or(("bs", "4k"));
-        let sizes: Option<Vec<u64>> = value.split(',').map(fio_size).collect();
-        let sizes = sizes.filter(|sizes| sizes.iter().all(|size| size % 512 == 0));
+        let size = |text: &str| match text.trim() {
+            // Left out between commas it is fio's own.
+            "" => Some(4096),
+            text => fio_size(text).filter(|size| size % 512 == 0),
+        };
+        let sizes: Option<Vec<u64>> = value.split(',').map(size).collect();
+        let sizes = sizes.filter(|sizes| sizes.len() <= 3 && !value.is_empty());
         let sizes = sizes.ok_or_else(|| self.bad(key, "sizes that are multiples of 512 B"))?;
-        let _ = writeln!(job, "block_sizes = [[\"{}B\", 1]]", sizes[0]);
-        if let Some(writes) = sizes.get(1).filter(|writes| **writes != sizes[0]) {
-            let _ = writeln!(job, "write_block_sizes = [[\"{writes}B\", 1]]");
+        let of = |kind: usize| sizes.get(kind).or(sizes.last()).copied().unwrap_or(4096);
+        let (reads, others) = (of(0), of(if mix.trims { 2 } else { 1 }));
+        let first = if mix.reads > 0.0 { reads } else { others };
+        let _ = writeln!(job, "block_sizes = [[\"{first}B\", 1]]");
+        if mixed && others != reads {
+            if is_map {
+                self.remark_of("bs", OVERLAPS);
+            }
+            let _ = writeln!(job, "write_block_sizes = [[\"{others}B\", 1]]");
         }
-        Ok(sizes.iter().take(2).sum::<u64>() as f64 / sizes.len().min(2) as f64)
+        Ok([reads as f64, others as f64])
     }
 
     fn pattern(&self, is_random: bool, job: &mut String) -> Result<(), JobFileError> {
@@ -362,8 +391,10 @@ impl Job<'_> {
                 let _ = writeln!(job, "pattern = \"{map}\"");
             }
             Some(("zipf", theta)) => {
-                let theta: f64 =
-                    theta.parse().map_err(|_| self.bad(key, "zipf:THETA, such as zipf:1.2"))?;
+                let theta = theta.parse().ok().filter(|theta| (0.0..=1e3).contains(theta));
+                let theta: f64 = theta
+                    .filter(|theta| *theta > 0.0)
+                    .ok_or_else(|| self.bad(key, "zipf:THETA, such as zipf:1.2"))?;
                 let _ = writeln!(job, "pattern = \"zipf\"\nzipf_theta = {theta}");
             }
             _ => return Err(self.bad(key, "random or zipf:THETA")),
@@ -376,94 +407,36 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn range(&self, job: &mut String) -> Result<(), JobFileError> {
-        for key in ["offset", "size"] {
-            if let Some(bytes) = self.size(key)? {
-                if bytes % 512 != 0 {
-                    return Err(self.bad(key, "a multiple of 512 B"));
-                }
-                let _ = writeln!(job, "{key} = \"{bytes}B\"");
-            }
-        }
-        Ok(())
-    }
-
-    /// Several devices, and a start of its own.
-    fn files(&self, job: &mut String) {
+    /// The range: that of all devices, or of a file that the job has for itself: where it begins
+    /// there, and how long it is.
+    fn range(&self, job: &mut String) -> Result<Option<(u64, u64)>, JobFileError> {
         let files = self.get(&["filename"]).map_or(1, |(_, names)| devices(names));
         if files > 1 {
             let _ = writeln!(job, "files = {files}");
         }
-    }
-
-    /// A limit of rate: threads, as many as the depth, that keep to a schedule.
-    fn rates(&self, reads: f64, block: f64, job: &mut String) -> Result<(), JobFileError> {
-        let think = self.time("thinktime", 1_000)?;
-        let start = self.time("startdelay", 1_000_000_000)?;
-        let limit = |key: &str, parse: &dyn Fn(&str) -> Option<f64>| {
-            let Some((_, value)) = self.get(&[key]) else { return Ok(None) };
-            let sides: Option<Vec<f64>> = value.split(',').map(parse).collect();
-            match sides.as_deref() {
-                // Each side is limited by itself, and the mix holds back the other.
-                Some([one]) => Ok(Some(one / reads.max(1.0 - reads))),
-                Some([read, write]) => Ok(Some((read / reads).min(write / (1.0 - reads)))),
-                _ => Err(self.bad(key, "one number, or one for reads and one for writes")),
+        let range = [self.size("offset")?, self.size("size")?];
+        for (key, bytes) in ["offset", "size"].into_iter().zip(range) {
+            let Some(bytes) = bytes else { continue };
+            if bytes % 512 != 0 {
+                return Err(self.bad(key, "a multiple of 512 B"));
             }
-        };
-        let number = |text: &str| {
-            text.trim().parse().ok().filter(|rate: &f64| *rate > 0.0 && rate.is_finite())
-        };
-        let bytes = |text: &str| fio_size(text).map(|bytes| bytes as f64);
-        let rate = match limit("rate_iops", &number)? {
-            Some(rate) => Some(rate),
-            None => limit("rate", &bytes)?.map(|bytes| bytes / block),
-        };
-        if start > 0 && rate.is_some() {
-            return Err(self.bad("startdelay", "no start of its own beside a limit of the rate"));
-        } else if start > 0 {
-            let _ = writeln!(job, "start = \"{start}ns\"");
+            if files > 1 {
+                let allowed = "the whole of each of several devices (100%), with number_ios or \
+                               runtime for the end";
+                return Err(self.bad(key, allowed));
+            }
         }
-        if let Some(rate) = rate {
-            let _ = writeln!(job, "arrival = \"paced\"\nrate = {rate:.3}");
-        } else if think > 0 {
-            let _ = writeln!(job, "think = \"{think}ns\"");
+        let [offset, size] = range;
+        if let Some(size) = size {
+            let _ = writeln!(job, "size = \"{size}B\"");
+            if self.get(&["filename"]).is_none() {
+                return Ok(Some((offset.unwrap_or(0), size)));
+            }
         }
-        Ok(())
-    }
-
-    /// Where the job ends: its time with the ramp, or its requests.
-    fn bound(&mut self, block: f64, job: &mut String) -> Result<(), JobFileError> {
-        let key = if self.get(&["runtime"]).is_some() { "runtime" } else { "timeout" };
-        let (runtime, ramp) =
-            (self.time(key, 1_000_000_000)?, self.time("ramp_time", 1_000_000_000)?);
-        if ramp > 0 {
-            let line = self.section.options.get("ramp_time").map_or(0, |(_, line)| *line);
-            self.remark(format!(
-                "line {line}: ramp_time: the job is longer by it; --set measure.warmup={}ms leaves \
-                 it uncounted",
-                ramp / 1_000_000
-            ));
+        if let Some(offset) = offset {
+            let _ = writeln!(job, "offset = \"{offset}B\"");
         }
-        if runtime > 0 {
-            let _ = writeln!(job, "time = \"{}ns\"", runtime.saturating_add(ramp));
-        }
-        let count = self.whole("number_ios", 0)?;
-        let bytes = match self.size("io_size")? {
-            Some(bytes) => Some(bytes),
-            None => self.size("size")?,
-        };
-        let by_bytes = bytes.map_or(0, |bytes| (bytes as f64 / block) as u64);
-        let requests = if count > 0 { count } else { by_bytes };
-        if requests > 0 && !(self.is_on("time_based") && runtime > 0) {
-            let _ = writeln!(job, "requests = {requests}");
-        } else if runtime == 0 {
-            let message = format!(
-                "[{}] has no end: runtime, number_ios, or a size in bytes is needed",
-                self.section.name
-            );
-            return Err(self.error(self.section.line, message));
-        }
-        Ok(())
+        Ok(None)
     }
 
     fn durable(&self, job: &mut String) -> Result<(), JobFileError> {

@@ -5,7 +5,8 @@ use crate::watch::watched;
 use manx_core::units::Bytes;
 use manx_lab::measure::{DriveState, Measurement};
 use manx_lab::twin::{
-    self, Journal, Known, Moment, Settings, Stage, TwinError, document, files, text,
+    self, Journal, Known, Moment, Settings, Stage, TwinError, capacity_is_allowed, document, files,
+    text,
 };
 use pyo3::prelude::*;
 use std::num::NonZero;
@@ -70,6 +71,7 @@ pub fn fit(
         said.parse::<Bytes>().map_err(|error| wrong("capacity", said, error.to_string()))
     };
     let capacity = options.capacity.as_ref().map(capacity).transpose()?;
+    capacity.map_or(Ok(()), capacity_is_allowed).map_err(Trouble::from)?;
     let read = |file: &String| Measurement::read(file, state);
     let measurements: Vec<_> = measured
         .iter()

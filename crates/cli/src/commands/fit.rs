@@ -9,7 +9,8 @@ use crate::signals::{self, STOP};
 use manx_core::config::ConfigError;
 use manx_lab::measure::Measurement;
 use manx_lab::twin::{
-    Files, Journal, Moment, Settings, Stage, Twin, TwinError, document, files, fit, jobs, text,
+    Files, Journal, Moment, Settings, Stage, Twin, TwinError, capacity_is_allowed, document, files,
+    fit, jobs, text,
 };
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,7 @@ pub fn run(args: &TwinArgs, screen: &Screen) -> Result<(), Failure> {
     for folder in [Some(&out), args.jobs.as_ref()].into_iter().flatten() {
         std::fs::create_dir_all(folder).map_err(|error| work(folder, &error))?;
     }
+    args.capacity.map_or(Ok(()), capacity_is_allowed)?;
     let journal = Journal::open(&places.journal).map_err(Failure::Work)?;
     signals::listen();
     let bar = Bar::new(screen, "fit", "points");

@@ -25,6 +25,7 @@ pub fn why_unread(scenario: &Scenario, key: &str) -> Option<String> {
         }
         ["ftl", "map", name] => (*name != "cache" && scenario.ftl.map.cache.get() == 0)
             .then(|| "ftl.map.cache = \"0B\" has no use for it".to_string()),
+        ["device", "slc", ..] => of_drive(scenario, "ftl", "pslc"),
         [section, name, ..] => of_drive(scenario, section, name),
         _ => None,
     }

@@ -337,7 +337,8 @@ impl Retries {
             }
             Stage::Decoded | Stage::SoftCrossed => {
                 read.stage = Stage::SoftDecoded;
-                Next::Wait(self.spec.soft_decode)
+                // Its end is that of the decoding behind the last operation, which keeps no die.
+                Next::Wait(self.spec.soft_decode.max(self.spec.decode) - self.spec.decode)
             }
             Stage::SoftDecoded => Next::End,
         }

@@ -61,7 +61,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<(Vec<Sample>, u32), Measure
         let Some((device, at, action, kind, sector, sectors)) = event(line) else { continue };
         let error =
             |message: String| MeasureError::new(file, format!("line {}", number + 1), message);
-        if !matches!(action, "D" | "C") || sectors == 0 || !kind.contains(['R', 'W']) {
+        if !matches!(action, "D" | "C") || sectors == 0 || !kind.contains(['R', 'W', 'D']) {
             continue;
         }
         if kind.contains('D') {

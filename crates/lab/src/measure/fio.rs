@@ -18,10 +18,15 @@ pub const FAST: f64 = 10.0;
 /// A median below is no drive's (us).
 const SHORTEST: f64 = 0.5;
 /// A closed loop has more than this share of its slots under way.
-const LEAST_UNDER_WAY: f64 = 0.3;
+pub(super) const LEAST_UNDER_WAY: f64 = 0.3;
 
 /// Options that hold a job back.
-const HELD_BACK: [&str; 4] = ["rate", "rate_iops", "thinktime", "latency_target"];
+const HELD_BACK: [&str; 7] =
+    ["rate", "rate_iops", "thinktime", "latency_target", "fsync", "fdatasync", "sync"];
+
+/// Engines of the kernel, whose reads come from the page cache unless they go around it.
+const CACHED: [&str; 9] =
+    ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio"];
 
 /// True for an engine of fio that has one request under way, whatever `iodepth` says.
 pub(crate) fn is_synchronous(engine: &str) -> bool {
@@ -106,7 +111,8 @@ impl<'a> Options<'a> {
             }
         }
         for name in HELD_BACK {
-            if let Some(at) = self.get(name).filter(|at| at.value.as_str() != Some("0")) {
+            let is_off = |at: &At<'_>| matches!(at.value.as_str(), Some("0" | "none"));
+            if let Some(at) = self.get(name).filter(|at| !is_off(at)) {
                 return Err(
                     at.error("is not read yet: a job is taken for one that asks as fast as it can")
                 );
@@ -117,6 +123,16 @@ impl<'a> Options<'a> {
         {
             return Err(at.error("is not read yet: every place is as likely (random)"));
         }
+        if let Some(at) = self.get("percentage_random")
+            && at.value.as_str() != Some("100")
+        {
+            return Err(at.error("is not read yet: random places, or sequential ones, and no mix"));
+        }
+        if let Some(base) = self.get("kb_base")
+            && base.value.as_str() != Some("1024")
+        {
+            return Err(base.error("is not read yet: 1024, in which k is 1024 and Ki is 1000"));
+        }
         let (is_read, is_sequential) = self.direction()?;
         let size = self.need(["bs", "blocksize"])?;
         let block = size.value.as_str().and_then(fio_size).filter(|size| size % 512 == 0);
@@ -124,17 +140,13 @@ impl<'a> Options<'a> {
             let value = size.value;
             size.error(format!("{value} is not allowed: one size, a multiple of 512 B"))
         })?;
-        if let Some(direct) = self.get("direct")
-            && direct.number()? == 0.0
-        {
-            return Err(direct.error("0 is not allowed: without direct=1 the page cache answers"));
-        }
-        let files = self.get("filename").and_then(|at| Some(at.value.as_str()?.to_string()));
-        let side = self.job.need(if is_read { "read" } else { "write" })?;
         let engine = self.get("ioengine").map_or_else(
             || "psync".to_string(),
             |at| at.value.as_str().unwrap_or_default().to_string(),
         );
+        self.goes_around_the_cache(&engine)?;
+        let files = self.get("filename").and_then(|at| Some(at.value.as_str()?.to_string()));
+        let side = self.job.need(if is_read { "read" } else { "write" })?;
         let depth = self.count("iodepth", 65_536)?;
         let latencies = Latencies {
             depth: if is_synchronous(&engine) { 1 } else { depth },
@@ -151,7 +163,24 @@ impl<'a> Options<'a> {
             fast_us: fast(&clat(&side)?)?,
         };
         believable(&latencies, &side)?;
+        counted(&latencies, &side)?;
         Ok(latencies)
+    }
+
+    /// fio's own choice is the page cache.
+    fn goes_around_the_cache(&self, engine: &str) -> Result<(), MeasureError> {
+        let flag = |name: &str| self.get(name).map(|at| Ok((at.number()? != 0.0, at))).transpose();
+        match (flag("direct")?, flag("buffered")?) {
+            (Some((false, at)), _) | (None, Some((true, at))) => Err(at.error(format!(
+                "{} is not allowed: without direct=1 the page cache answers",
+                at.value
+            ))),
+            (None, None) if CACHED.contains(&engine) => Err(self.job.error(
+                "the option direct is missing, of the job and of [global]: without direct=1 the \
+                 page cache answers",
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn direction(&self) -> Result<(bool, bool), MeasureError> {
@@ -175,7 +204,9 @@ fn clat<'a>(side: &At<'a>) -> Result<At<'a>, MeasureError> {
 /// The percentiles, from the histogram where there is one.
 fn percentiles(clat: &At<'_>) -> Result<[f64; 4], MeasureError> {
     if let Some(bins) = clat.get("bins").filter(|bins| bins.value.is_object()) {
-        return from_bins(&bins, PERCENTILES);
+        let found = from_bins(&bins, PERCENTILES)?;
+        is_a_drives(&bins, found)?;
+        return Ok(found);
     }
     let table = clat.need("percentile").map_err(|_| {
         clat.error(
@@ -195,11 +226,15 @@ fn percentiles(clat: &At<'_>) -> Result<[f64; 4], MeasureError> {
     if !found.is_sorted() {
         return Err(table.error(format!("{found:?} us do not rise: these are no percentiles")));
     }
-    if found[0] < SHORTEST {
-        let [p50, ..] = found;
-        return Err(table.error(format!("a median of {p50} us: no drive answers within 0.5 us")));
-    }
+    is_a_drives(&table, found)?;
     Ok(found)
+}
+
+fn is_a_drives(at: &At<'_>, [p50, ..]: [f64; 4]) -> Result<(), MeasureError> {
+    if p50 < SHORTEST {
+        return Err(at.error(format!("a median of {p50} us: no drive answers within 0.5 us")));
+    }
+    Ok(())
 }
 
 /// The fast percentile: none where a list of percentiles leaves it out.
@@ -234,6 +269,40 @@ fn from_bins<const N: usize>(bins: &At<'_>, wanted: [f64; N]) -> Result<[f64; N]
         *value = bin.or(counts.last()).map_or(0.0, |(ns, _)| ns / 1e3);
     }
     Ok(found)
+}
+
+/// Mean, percentiles and histogram are those of the same requests.
+fn counted(of: &Latencies, side: &At<'_>) -> Result<(), MeasureError> {
+    let clat = clat(side)?;
+    let (mean, [p50, .., p99_9]) = (of.mean_us, of.percentiles_us);
+    // Half of them took the median or longer.
+    if mean < p50 / 2.0 * (1.0 - SLACK) {
+        return Err(clat.error(format!(
+            "a mean of {mean:.1} us below half of the median, {p50:.1} us: they contradict each \
+             other"
+        )));
+    }
+    if let Some(max) = clat.get("max") {
+        // All but one in a thousand took no longer than the last percentile.
+        let most = p99_9 + max.number()? / 1e6;
+        if mean > most * (1.0 + SLACK) {
+            return Err(clat.error(format!(
+                "a mean of {mean:.1} us, but percentiles and max allow {most:.1} us at most: they \
+                 contradict each other"
+            )));
+        }
+    }
+    let Some(bins) = clat.get("bins").and_then(|bins| bins.value.as_object()) else {
+        return Ok(());
+    };
+    let (sum, total) =
+        (bins.values().filter_map(Value::as_f64).sum::<f64>(), side.need("total_ios")?.positive()?);
+    if (sum / total - 1.0).abs() > SLACK {
+        return Err(clat.error(format!(
+            "its bins hold {sum} requests, but total_ios is {total}: they contradict each other"
+        )));
+    }
+    Ok(())
 }
 
 /// A run does not contradict itself.

@@ -22,6 +22,9 @@ const READS_MOST: f64 = 0.01;
 /// No drive does a thousand million of any unit in a second; a counter that wrapped says so.
 const PLAUSIBLE: std::ops::Range<f64> = 0.0..1e9;
 
+/// Clocks and the interval that was said may differ by so much.
+const CLOCKS: f64 = 0.2;
+
 /// A window is no shorter, in capacities: intervals are joined.
 const LEAST: f64 = 0.05;
 
@@ -40,6 +43,31 @@ pub(super) fn is_text(text: &str) -> bool {
 pub(super) fn is_json(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with('{') && text.get(..2000).unwrap_or(text).contains("\"sysstat\"")
+}
+
+/// Seconds between two reports by the times that they bear, if they do (`-t`, or JSON): those of
+/// day, of twelve hours or of 24. They tell whole seconds, so the mean of all gaps counts.
+fn clocks(text: &str) -> Option<f64> {
+    let second_of_day = |word: &str| {
+        let word = word.trim_matches(['"', ',', 'T', 'Z']);
+        let word = word.rsplit('T').next().unwrap_or(word);
+        let parts: Vec<u32> =
+            word.get(..8)?.split(':').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let [h, m, s] = parts.as_slice() else { return None };
+        Some((h % 12 * 60 + m) * 60 + s)
+    };
+    let is_time = |line: &&str| !line.contains("CPU") && columns(line).is_none();
+    let times: Vec<u32> = text
+        .lines()
+        .filter(is_time)
+        .filter_map(|line| line.split_whitespace().find_map(second_of_day))
+        .collect();
+    if times.len() < 3 {
+        return None;
+    }
+    const HALF_A_DAY: u32 = 12 * 60 * 60;
+    let gaps = times.windows(2).map(|pair| (pair[1] + HALF_A_DAY - pair[0]) % HALF_A_DAY);
+    Some(f64::from(gaps.sum::<u32>()) / (times.len() - 1) as f64)
 }
 
 /// The place and the unit of what was written, and of what was read.
@@ -64,6 +92,11 @@ pub(super) fn read(file: &str, text: &str, said: &Said) -> Result<Vec<Window>, M
         .capacity
         .ok_or_else(|| error("rates need the drive's capacity: FILE@interval=1s,capacity=1TB"))?
         as f64;
+    if let Some(own) = clocks(text).filter(|own| (own / seconds - 1.0).abs() > CLOCKS) {
+        return Err(error(&format!(
+            "its own times lie {own:.1} s apart, and interval={seconds}s was said"
+        )));
+    }
     let mut all = if is_json(text) { of_json(file, text)? } else { of_text(file, text)? };
     if let Some(other) = all.iter().find(|of| of.device != all[0].device) {
         let (one, other) = (&all[0].device, &other.device);

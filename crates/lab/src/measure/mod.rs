@@ -139,17 +139,23 @@ impl Measurement {
         let samples =
             |all: &[_], depth| Ok(Measured::Latencies(samples::latencies(file, all, depth, said)?));
         let what = if iostat::is_json(trimmed) || iostat::is_text(trimmed) {
+            said.only(file, "iostat's series", &["capacity", "interval"])?;
             Measured::Windows(iostat::read(file, text, said)?)
         } else if fio::is_json(trimmed) {
+            said.only(file, "fio's JSON", &[])?;
             Measured::Latencies(fio::read(file, text)?)
         } else if fio_log::is_log(trimmed) {
+            said.only(file, "fio's log", &["depth", "processes", "engine"])?;
             samples(&fio_log::read(file, text)?, None)?
         } else if blkparse::is_text(trimmed) {
+            said.only(file, "blkparse's text", &["depth", "processes", "engine"])?;
             let (all, depth) = blkparse::read(file, text)?;
             samples(&all, Some(depth))?
         } else if totals::is_csv(trimmed) {
+            said.only(file, "a drive's counters", &["capacity"])?;
             Measured::Windows(totals::read(file, text, said)?)
         } else {
+            said.only(file, "windows", &[])?;
             Measured::Windows(counters::read(file, text)?)
         };
         // A window counts what was written since the drive was formatted, if nothing else is said.

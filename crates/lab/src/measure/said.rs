@@ -1,7 +1,7 @@
 //! A measurement as it is named on the command line: `FILE`, `FILE@STATE`, or with what the file
 //! itself does not say, `FILE@filled,depth=16,engine=io_uring,processes=4,capacity=7.68TB`.
 
-use super::DriveState;
+use super::{DriveState, MeasureError};
 use manx_core::units::{Bytes, Duration};
 
 /// The words about a file beside its name.
@@ -22,6 +22,25 @@ pub struct Said {
 }
 
 impl Said {
+    /// Words that nobody asks for are an error: their writer meant another file, or another number.
+    pub(super) fn only(&self, file: &str, what: &str, asked: &[&str]) -> Result<(), MeasureError> {
+        let words = [
+            ("depth", self.depth.is_some()),
+            ("processes", self.processes.is_some()),
+            ("engine", self.engine.is_some()),
+            ("capacity", self.capacity.is_some()),
+            ("interval", self.interval.is_some()),
+        ];
+        let said = |(name, is_said): &(&str, bool)| *is_said && !asked.contains(name);
+        let Some((name, _)) = words.iter().find(|word| said(word)) else { return Ok(()) };
+        let asked = match asked {
+            [] => "it says all itself but the state".to_string(),
+            asked => format!("{} and the state are what it does not say", asked.join(", ")),
+        };
+        let message = format!("@{name} has no use beside {what}: {asked}");
+        Err(MeasureError::new(file, "", message))
+    }
+
     /// The words behind the `@`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut said = Self::default();

@@ -1,5 +1,6 @@
 //! Single requests, as logs have them, become the latencies of a load.
 
+use super::fio::LEAST_UNDER_WAY;
 use super::said::Said;
 use super::{FAST, Latencies, MeasureError, PERCENTILES};
 
@@ -61,6 +62,12 @@ pub(super) fn latencies(
     let iops = samples.len() as f64 / seconds;
     let processes = said.processes.unwrap_or(1);
     let (under_way, slots) = (iops * mean_us / 1e6, f64::from(depth) * f64::from(processes));
+    if under_way < slots * LEAST_UNDER_WAY {
+        return Err(error(format!(
+            "its rate x mean latency are {under_way:.2} requests under way, of depth x processes = \
+             {slots}: something held the job back; as fast as it can is what is read"
+        )));
+    }
     if under_way > slots * 1.05 {
         return Err(error(format!(
             "its rate x mean latency are {under_way:.1} requests under way, but depth x processes \

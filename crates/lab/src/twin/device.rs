@@ -30,6 +30,17 @@ struct Table<'a> {
     values: Vec<(&'static str, String, String)>,
 }
 
+/// The smallest drive that a table of blocks is made for.
+const LEAST: Bytes = Bytes::new(1_000_000_000);
+
+/// An error where no table can be made for so small a drive.
+pub fn capacity_is_allowed(capacity: Bytes) -> Result<(), TwinError> {
+    if capacity >= LEAST {
+        return Ok(());
+    }
+    Err(TwinError::Asked(format!("--capacity {capacity} is not allowed: 1GB or more")))
+}
+
 /// The files of a twin. `capacity` is what the host sees of the drive, if that is known; `files`
 /// names what was measured.
 pub fn files(
@@ -219,6 +230,7 @@ impl Table<'_> {
             .map(|key| self.get(&format!("geometry.{key}")))
             .iter()
             .product::<f64>();
+        capacity_is_allowed(capacity)?;
         let blocks = (capacity.get() as f64 / (1.0 - self.get("op")) / (lanes * page)).ceil();
         if !(1.0..=1e6).contains(&blocks) {
             let message = format!(

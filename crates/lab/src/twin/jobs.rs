@@ -159,15 +159,20 @@ fn long_write(capacity: Option<Bytes>) -> JobFile {
             4.5 * capacity.get() as f64 / 1e12
         ),
         None => {
-            writeln!(text, "; Cost: 4.5 capacities written by the host, more to the flash; hours.")
+            writeln!(text, "; Cost: 5 capacities written by the host, more to the flash; hours.")
         }
     };
     text.push_str(
         "; Meanwhile read the drive's counters of host and media bytes each 5 % of a capacity \
          (nvme ocp smart-add-log),\n; and make of them the CSV of docs/twins.md.\n; fio \
          --filename=/dev/THE-DRIVE long-write.fio\n[long-write]\nrw=randwrite\nbs=128k\n\
-         iodepth=128\ndirect=1\nioengine=io_uring\nsize=100%\nio_size=450%\n",
+         iodepth=128\ndirect=1\nioengine=io_uring\nsize=100%\n",
     );
+    // A share above 100 % is no size for fio.
+    let _ = match capacity {
+        Some(capacity) => writeln!(text, "io_size={}", capacity.get() / 1_048_576 * 4_718_592),
+        None => writeln!(text, "loops=5"),
+    };
     JobFile { name: "long-write.fio".to_string(), text }
 }
 
@@ -186,11 +191,16 @@ mod tests {
         assert_eq!(files.len(), 7);
         for file in &files[..6] {
             assert!(from_fio(&file.name, &file.text).is_ok(), "{}", file.text);
+            assert!(!file.text.contains("io_size"), "{}", file.text);
             assert!(
                 file.text.contains("destroys nothing") && file.text.contains("Cost: 60 s, some ")
             );
         }
         let write = &files[6];
         assert!(write.text.contains("DESTROYS ALL DATA") && write.text.contains("9.0 TB"));
+        assert!(from_fio(&write.name, &write.text).is_ok(), "{}", write.text);
+        assert!(write.text.contains("io_size=8999997014016\n"), "{}", write.text);
+        let [.., unknown] = jobs(&twin, None).try_into().map(|files: [JobFile; 7]| files).unwrap();
+        assert!(unknown.text.contains("loops=5\n") && !unknown.text.contains("io_size"));
     }
 }

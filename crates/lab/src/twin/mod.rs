@@ -43,7 +43,7 @@ mod writes;
 
 pub use ask::named;
 pub use contradict::contradictions;
-pub use device::{Files, files};
+pub use device::{Files, capacity_is_allowed, files};
 pub use doubt::{Doubt, Range};
 pub use error::TwinError;
 pub use jobs::{JobFile, jobs};

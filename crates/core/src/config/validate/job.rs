@@ -87,6 +87,9 @@ fn one(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
     for (name, time) in [("think", job.think), ("start", job.start)].into_iter().chain(host) {
         require_time(time, &key(name))?;
     }
+    let ends = job.time.is_zero() || job.arrival != Arrival::Closed || job.time > job.start;
+    let message = format!("above workload.start = {}: both count from the run's start", job.start);
+    require(ends, &key("time"), job.time, message)?;
     arrival(job, key)?;
     match &job.trace {
         Some(spec) => trace(spec, key),

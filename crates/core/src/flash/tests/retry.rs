@@ -118,7 +118,7 @@ fn what_the_table_does_not_bring_back_goes_to_the_soft_decoder_after_it() {
     let mut bench = bench(false, &retry, &worn);
     let step = bench.command() + bench.read_array() + bench.page_transfer();
     let hard = (step + Duration::from_us(20)) * 6;
-    takes(&mut bench, hard + step * 6 + Duration::from_us(100));
+    takes(&mut bench, hard + step * 6 + Duration::from_us(80));
     let counted = bench.flash.retry_counters();
     assert_eq!((counted.retries, counted.soft_decodes), (5, 1));
     let page = bench.page(Die(0), 0);
@@ -128,7 +128,7 @@ fn what_the_table_does_not_bring_back_goes_to_the_soft_decoder_after_it() {
     let mut on_die = self::bench(false, &retry, &worn);
     let array = (bench.read_array() + Duration::from_ns(2500)) * 2;
     let hard = bench.command() + array + bench.page_transfer() + Duration::from_us(20);
-    takes(&mut on_die, hard + step * 6 + Duration::from_us(100));
+    takes(&mut on_die, hard + step * 6 + Duration::from_us(80));
 }
 
 /// A table of five entries, and a page whose best voltages lie further away: the soft decoder alone
