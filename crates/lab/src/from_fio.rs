@@ -364,7 +364,9 @@ impl Job<'_> {
         };
         let sizes: Option<Vec<u64>> = value.split(',').map(size).collect();
         let sizes = sizes.filter(|sizes| sizes.len() <= 3 && !value.is_empty());
-        let sizes = sizes.ok_or_else(|| self.bad(key, "sizes that are multiples of 512 B"))?;
+        let sizes = sizes.ok_or_else(|| {
+            self.bad(key, "sizes that are multiples of 512 B (for fio k is 1024 and Ki 1000)")
+        })?;
         let of = |kind: usize| sizes.get(kind).or(sizes.last()).copied().unwrap_or(4096);
         let (reads, others) = (of(0), of(if mix.trims { 2 } else { 1 }));
         let first = if mix.reads > 0.0 { reads } else { others };
