@@ -77,14 +77,15 @@ pub fn judge(result: &RunResult, open_loop: bool) -> PtsReport {
         true => (latencies(times, slices), format!("{kind}_mean")),
         false => (counts(times, slices), format!("{kind}_rate")),
     };
-    let windows: Vec<Option<Window>> = rounds.windows(WINDOW).map(Window::of).collect();
+    let window = |of: &[Option<f64>]| Window::of(&of.iter().copied().collect::<Option<Vec<_>>>()?);
+    let windows: Vec<Option<Window>> = rounds.windows(WINDOW).map(window).collect();
     let steady = |window: &Option<Window>| window.is_some_and(|window| window.is_steady());
     let last = windows.last().copied().flatten();
     let text = match last {
         None if rounds.len() < WINDOW => {
             format!("{} rounds are no window of {WINDOW}: a longer run", rounds.len())
         }
-        None => format!("nothing was counted in the last {WINDOW} rounds"),
+        None => format!("nothing was counted in one of the last {WINDOW} rounds"),
         Some(_) => String::new(),
     };
     let mut report = PtsReport {
@@ -147,15 +148,15 @@ fn grouped(slices: usize) -> (usize, usize) {
 }
 
 /// Requests in each round of `slices` slices, the last of which may be cut short.
-fn counts(times: &SliceTimes, slices: usize) -> Vec<f64> {
+fn counts(times: &SliceTimes, slices: usize) -> Vec<Option<f64>> {
     let (size, rounds) = grouped(slices.saturating_sub(1));
     let count = |at: usize| times.count.get(at).copied().unwrap_or(0);
     let sum = |round: usize| (round * size..(round + 1) * size).map(count).sum::<u64>() as f64;
-    (0..rounds).map(sum).collect()
+    (0..rounds).map(|round| Some(sum(round))).collect()
 }
 
-/// Their mean latency.
-fn latencies(times: &SliceTimes, slices: usize) -> Vec<f64> {
+/// Their mean latency, where there are any.
+fn latencies(times: &SliceTimes, slices: usize) -> Vec<Option<f64>> {
     let (size, rounds) = grouped(slices.saturating_sub(1));
     let slice = |at: usize| {
         let count = times.count.get(at).copied().unwrap_or(0) as f64;
@@ -165,7 +166,7 @@ fn latencies(times: &SliceTimes, slices: usize) -> Vec<f64> {
         let (count, sum) = (round * size..(round + 1) * size)
             .map(slice)
             .fold((0.0, 0.0), |(count, sum), (n, us)| (count + n, sum + us));
-        if count > 0.0 { sum / count } else { 0.0 }
+        (count > 0.0).then(|| sum / count)
     };
     (0..rounds).map(mean).collect()
 }
@@ -234,6 +235,13 @@ mod tests {
         let hidden = judge(&result(&[100; 26], &[1.0; 26]), true);
         assert!(!hidden.steady && hidden.text.starts_with("no verdict"), "{hidden:?}");
         assert_eq!(hidden.first_steady_round, None);
+        // Rounds without a write have no latency, and make none of the others move.
+        let gap: Vec<u64> = (0..26).map(|n| if n / 6 == 1 { 0 } else { 100 }).collect();
+        let hidden = judge(&result(&gap, &[1.0; 26]), true);
+        assert!(hidden.text.starts_with("no verdict"), "{hidden:?}");
+        assert_eq!((hidden.rounds[5], hidden.rounds[6]), (Some(1.0), None));
+        let ended = judge(&result(&[vec![100; 22], vec![0; 4]].concat(), &means), true);
+        assert!(!ended.steady && ended.text.contains("in one of the last 5 rounds"), "{ended:?}");
         let nothing = judge(&RunResult::default(), false);
         assert!(!nothing.steady && nothing.text.contains("nothing was counted"));
         assert_eq!(line(&RunResult::default()), None, "it was not asked for");

@@ -12,7 +12,7 @@ use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use console::Term;
 use manx_core::config::{ConfigError, Scenario};
-use manx_core::host::Arrival;
+use manx_core::host::{Arrival, JobSpec};
 use manx_core::stats::{ActReport, ActRules, Outcome, RunSet};
 use manx_lab::about;
 use manx_lab::cache::Cache;
@@ -225,9 +225,16 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], request: &RunRequest, look:
     text
 }
 
-/// The host sets the rate, and the drive the latency.
+/// The host sets the rate, and the drive the latency: of all jobs that write or, where none does,
+/// of all.
 fn is_open(scenario: &Scenario) -> bool {
-    scenario.workload.jobs.iter().any(|job| job.arrival != Arrival::Closed)
+    let jobs = &scenario.workload.jobs;
+    let writes = |job: &&JobSpec| job.trace.is_some() || job.read_percent < 100.0;
+    let is_open = |job: &JobSpec| job.arrival != Arrival::Closed;
+    match jobs.iter().any(|job| writes(&job)) {
+        true => jobs.iter().filter(writes).all(is_open),
+        false => jobs.iter().all(is_open),
+    }
 }
 
 /// Whether a drive passes as ACT judges it, and why not.

@@ -369,9 +369,11 @@ impl<S: Storage> Driver<S> {
             return false;
         }
         self.warmup.over = true;
-        self.measured.since = if self.measured.warmup_requests == 0 { Instant::START } else { at };
         let drives = || (0..self.storage.drives()).map(|number| self.storage.drive(number));
-        self.measured.counters_before = drives().map(Drive::counters).collect();
+        if self.warmup.until > Instant::START || self.warmup.requests > 0 {
+            self.measured.since = at;
+            self.measured.counters_before = drives().map(Drive::counters).collect();
+        }
         self.measured.buffered_before = drives().map(Drive::buffered).collect();
         self.measured.resets_before = self.resets().copied().unwrap_or_default();
         true

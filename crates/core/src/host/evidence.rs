@@ -24,7 +24,7 @@ pub struct Record {
     pub status: Status,
     /// Some garbage collection lay in its wait.
     pub gc_blocked: bool,
-    /// It is part of the measurement, and not of the warm-up.
+    /// It is in the latencies of the measurement: not of the warm-up, and not turned away.
     pub counted: bool,
 }
 

@@ -237,7 +237,9 @@ impl<S: Storage> Driver<S> {
     /// Keeps a request that ends with an error of the host, if requests are kept. No part of the
     /// drive says where its time went.
     fn record_failed(&mut self, now: Instant, command: &Command, issued: Issued) {
-        let Issued { at, op, sectors, job, counted, .. } = issued;
+        let Issued { at, op, sectors, job, .. } = issued;
+        // It is in no latency.
+        let counted = false;
         let (latency, status) = (now.since(at), Status::Aborted);
         let (lba, gc_blocked) = (command.lba, false);
         let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };

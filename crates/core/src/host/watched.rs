@@ -59,11 +59,11 @@ impl<S: Storage> Driver<S> {
         let lba = self.begins[completion.id as usize];
         let (latency, status, gc_blocked) =
             (completion.at.since(at), completion.status, completion.gc_blocked);
+        let counted = counted && status.is_served();
         let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
         let attributed = self.storage.attributed();
         let with_resets = self.parts_with_resets(attributed, latency);
         let attributed = with_resets.as_ref().or(attributed);
-        let counted = counted && status.is_served();
         if let (Some(causes), Some(attributed), true) =
             (&mut self.measured.causes, attributed, counted)
         {

@@ -1,19 +1,22 @@
 //! Several drives as one result.
 //!
 //! Counts add up, as do capacities; latencies go into one histogram, so a percentile is that of all
-//! requests together. The span is the longest: the drives ran side by side. A rate is all requests
-//! over that span.
+//! requests together. The drives ran side by side: the span is from the first counted request of
+//! any of them to the last end. A rate is all requests over that span.
 
 use super::{Attribution, Outcome, RunTotals, SLOWEST, SlowRequest, VerifyReport};
 use crate::units::Bytes;
 
+/// Said of a warm-up of several drives.
+const OF_EACH: &str = ", of each drive";
+
 impl RunTotals {
     /// Adds what another drive of the same run measured. The trace report stays that of these
     /// totals.
-    pub fn add_drive(&mut self, other: RunTotals) {
+    pub fn add_drive(&mut self, mut other: RunTotals) {
         self.drives += other.drives;
         self.outcome = worse(self.outcome, other.outcome);
-        self.span = self.span.max(other.span);
+        self.join_time(&mut other);
         self.read.merge(&other.read);
         self.write.merge(&other.write);
         self.trim.merge(&other.trim);
@@ -23,6 +26,7 @@ impl RunTotals {
         self.blocked_reads += other.blocked_reads;
         self.blocked_at_split_reads += other.blocked_at_split_reads;
         self.host_pages_written += other.host_pages_written;
+        // `None` is below any number.
         self.used_max_millionths = self.used_max_millionths.max(other.used_max_millionths);
         self.wear.add(&other.wear);
         if let (Some(stress), Some(other)) = (&mut self.stress, &other.stress) {
@@ -34,9 +38,11 @@ impl RunTotals {
         if let (Some(resets), Some(other)) = (&mut self.resets, &other.resets) {
             resets.add(other);
         }
-        // The power of all drives fails at once; each says what it made of it, and the first is
-        // shown.
-        self.power_loss = self.power_loss.or(other.power_loss);
+        // The power of all drives fails at once.
+        self.power_loss = match (self.power_loss, other.power_loss) {
+            (Some(one), Some(two)) => Some(one.and(&two)),
+            (one, two) => one.or(two),
+        };
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
         self.map_ram += other.map_ram;
         self.user = Bytes::new(self.user.get() + other.user.get());
@@ -52,8 +58,33 @@ impl RunTotals {
             (Some(one), Some(two)) => Some(one.and(two)),
             (one, two) => one.or(two),
         };
-        self.warmup_excluded.requests += other.warmup_excluded.requests;
+        let warmup = &mut self.warmup_excluded;
+        warmup.requests += other.warmup_excluded.requests;
+        if other.warmup_excluded.requests > 0 && !warmup.rule.ends_with(OF_EACH) {
+            warmup.rule += OF_EACH;
+        }
         self.warnings.extend(other.warnings);
+    }
+
+    /// The time of both, and slices that begin at one instant. A drive whose requests were not
+    /// counted, or are another's, has no time of its own.
+    fn join_time(&mut self, other: &mut RunTotals) {
+        if !other.counts_requests() {
+            return;
+        }
+        if !self.counts_requests() {
+            (self.since, self.span) = (other.since, other.span);
+            return;
+        }
+        let since = self.since.min(other.since);
+        let until = (self.since + self.span).max(other.since + other.span);
+        self.over_time.starts_earlier(self.since.since(since));
+        other.over_time.starts_earlier(other.since.since(since));
+        (self.since, self.span) = (since, until.since(since));
+    }
+
+    fn counts_requests(&self) -> bool {
+        [&self.read, &self.write, &self.trim, &self.flush].iter().any(|of| of.count() > 0)
     }
 }
 
@@ -89,11 +120,12 @@ fn worse(one: Outcome, two: Outcome) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::PowerLossReport;
     use crate::stats::{
         Counters, Kind, MapMemory, OpStats, StateTotals, StressCounters, SuspensionCounters,
         WarmupExcluded, WearCounters, Written,
     };
-    use crate::units::Duration;
+    use crate::units::{Duration, Instant};
 
     fn drive(reads: u64, latency_us: u64, span_s: u64, wear: [u64; 3]) -> RunTotals {
         let mut read = OpStats::default();
@@ -108,7 +140,7 @@ mod tests {
                 ..Default::default()
             },
             host_pages_written: 100,
-            used_max_millionths: 70_000 * span_s,
+            used_max_millionths: Some(70_000 * span_s),
             wear: WearCounters::of(wear),
             raw: Bytes::kib(8),
             user: Bytes::kib(6),
@@ -151,7 +183,7 @@ mod tests {
                 (flash.suspensions_per_erase_max, flash.suspensions_per_program_max),
                 (8, 6)
             );
-            assert_eq!((gc.copying_max_us, gc.free_min_percent), (60.0, 86.0));
+            assert_eq!((gc.copying_max_us, gc.free_min_percent), (60.0, Some(86.0)));
         }
     }
 
@@ -209,7 +241,7 @@ mod tests {
             let Counters { host_units, copying_max, .. } = all.counters;
             assert_eq!((host_units, copying_max), (300, Duration::from_us(60)));
             assert_eq!((all.blocked_reads, all.blocked_at_split_reads), (36, 39));
-            assert_eq!((all.host_pages_written, all.used_max_millionths), (42, 140_000));
+            assert_eq!((all.host_pages_written, all.used_max_millionths), (42, Some(140_000)));
             let WearCounters { erases_total, erases_min, erases_max, .. } = all.wear;
             assert_eq!((erases_total, erases_min, erases_max), (18, 1, 6));
             assert_eq!(all.stress.map(|stress| stress.blocks), Some(45));
@@ -250,5 +282,40 @@ mod tests {
         assert_eq!(result.verify.map(|verify| verify.reads_checked), Some(400));
         assert_eq!(result.outcome, Outcome::Starved);
         assert_eq!(drive(1, 1, 1, [0, 0, 0]).into_result().drives, None);
+    }
+
+    /// Two drives of one trace, the second of which is asked 3 s later: both once a second.
+    #[test]
+    fn the_time_is_from_the_first_request_of_any_drive_to_the_last_end() {
+        let from = |since_s: u64| RunTotals {
+            since: Instant::START + Duration::from_s(since_s),
+            ..drive(2, 5, 1, [1, 1, 1])
+        };
+        for (first, second) in [(0, 3), (3, 0)] {
+            let mut both = from(first);
+            both.add_drive(from(second));
+            assert_eq!((both.since, both.span), (Instant::START, Duration::from_s(4)));
+        }
+        // The members of an array have no requests of their own.
+        let mut array = from(3);
+        array.add_drive(RunTotals { drives: 1, ..RunTotals::default() });
+        assert_eq!((array.since, array.span), (from(3).since, Duration::from_s(1)));
+        let warmed = |requests| WarmupExcluded { rule: "the first 2".to_string(), requests };
+        let mut both = RunTotals { warmup_excluded: warmed(2), ..from(0) };
+        both.add_drive(RunTotals { warmup_excluded: warmed(2), ..from(0) });
+        assert_eq!(both.warmup_excluded.rule, "the first 2, of each drive");
+        assert_eq!(both.warmup_excluded.requests, 4);
+    }
+
+    #[test]
+    fn a_power_loss_of_two_drives_is_what_both_lost_until_the_later_is_back() {
+        let of = |pages_lost, recovery_us| PowerLossReport {
+            pages_lost,
+            recovery_us,
+            scan_us: recovery_us / 2,
+            ..PowerLossReport::default()
+        };
+        let both = of(51, 10).and(&of(40, 30));
+        assert_eq!((both.pages_lost, both.recovery_us, both.scan_us), (91, 30, 15));
     }
 }

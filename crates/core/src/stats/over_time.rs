@@ -93,6 +93,24 @@ impl OverTime {
         }
     }
 
+    /// The counted part begins so much earlier: slices keep their times, to the nearest slice.
+    pub fn starts_earlier(&mut self, by: Duration) {
+        if self.kinds.iter().all(Vec::is_empty) {
+            return;
+        }
+        let slices = |of: &Self| {
+            let before = ((by.as_ns() >> (of.shift - 1)) + 1) / 2;
+            (before, before + of.kinds.iter().map(Vec::len).max().unwrap_or(0) as u64)
+        };
+        while slices(self).1 > SLICES as u64 {
+            self.widen();
+        }
+        let (before, _) = slices(self);
+        for kind in self.kinds.iter_mut().filter(|kind| !kind.is_empty()) {
+            kind.splice(0..0, (0..before).map(|_| Slice::default()));
+        }
+    }
+
     /// Adds what another drive saw in the same time.
     pub fn merge(&mut self, mut other: OverTime) {
         while self.shift < other.shift {
@@ -232,6 +250,25 @@ mod tests {
             assert_eq!(*max, Some(last as f64), "slice {slice}");
         }
         assert_eq!(report.write, SliceTimes::default());
+    }
+
+    #[test]
+    fn slices_keep_their_times_where_the_counted_part_begins_earlier() -> Result<(), &'static str> {
+        let (mut late, mut early) = (OverTime::default(), OverTime::default());
+        late.record(Kind::Read, ms(1), Duration::from_us(7));
+        early.record(Kind::Read, ms(1), Duration::from_us(5));
+        // The late one began 3 s after the other: 256 slices of 2^24 ns hold that.
+        late.starts_earlier(ms(3_000));
+        early.merge(late);
+        let report = early.report(Instant::START).ok_or("two requests")?;
+        assert_eq!(report.slice_s, f64::from(1 << 24) / 1e9);
+        let counts: Vec<(usize, u64)> =
+            report.read.count.iter().copied().enumerate().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(counts, [(0, 1), (179, 1)], "178.8 slices are rounded");
+        let mut nothing = OverTime::default();
+        nothing.starts_earlier(ms(3_000));
+        assert!(nothing.report(Instant::START).is_none());
+        Ok(())
     }
 
     #[test]

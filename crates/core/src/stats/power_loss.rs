@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct PowerLossReport {
     /// When the power failed (nanoseconds of virtual time).
     pub cut_ns: u64,
-    /// From the power's return to the first command (microseconds, rounded up).
+    /// From the power's return to the first command (microseconds, rounded up); of several drives
+    /// the longest, and its parts.
     pub recovery_us: u64,
     /// Of that, reading the newest whole checkpoint of the map (microseconds, rounded up).
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -59,4 +60,30 @@ pub struct PowerLossReport {
     /// Pages that no longer held what had been promised: a defect of the model (pages, in mapping
     /// units).
     pub broken_promises: u64,
+}
+
+impl PowerLossReport {
+    /// The loss of two drives at once: what each lost and did, and the times of the one that was
+    /// back later.
+    pub fn and(&self, other: &Self) -> Self {
+        let later = if other.recovery_us > self.recovery_us { other } else { self };
+        Self {
+            blocks_scanned: self.blocks_scanned + other.blocks_scanned,
+            reads: self.reads + other.reads,
+            checkpoint_reads: self.checkpoint_reads + other.checkpoint_reads,
+            map_reads: self.map_reads + other.map_reads,
+            map_stale: self.map_stale + other.map_stale,
+            torn_rows: self.torn_rows + other.torn_rows,
+            illegible_blocks: self.illegible_blocks + other.illegible_blocks,
+            erases: self.erases + other.erases,
+            merges: self.merges + other.merges,
+            copies: self.copies + other.copies,
+            pages_lost: self.pages_lost + other.pages_lost,
+            trims_lost: self.trims_lost + other.trims_lost,
+            pages_saved: self.pages_saved + other.pages_saved,
+            commands_lost: self.commands_lost + other.commands_lost,
+            broken_promises: self.broken_promises + other.broken_promises,
+            ..*later
+        }
+    }
 }

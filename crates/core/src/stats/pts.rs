@@ -11,8 +11,9 @@ pub struct PtsReport {
     /// Quantity that was tracked: `write_rate`, `read_rate` (completed requests in a round), or
     /// where the host sets the rate (open loop) `write_mean`, `read_mean` (microseconds).
     pub tracked: String,
-    /// That quantity in each round, equal parts of the measured time (requests or microseconds).
-    pub rounds: Vec<f64>,
+    /// That quantity in each round, equal parts of the measured time (requests or microseconds); a
+    /// mean latency is null where nothing was counted.
+    pub rounds: Vec<Option<f64>>,
     /// Its mean over the last five rounds (requests or microseconds); null where there are fewer,
     /// or nothing was counted.
     pub mean: Option<f64>,

@@ -22,7 +22,9 @@ pub struct RunSet {
     pub runs: Vec<RunResult>,
 }
 
-/// The result of one run. Requests of the warm-up are in none of its numbers.
+/// The result of one run. Requests of the warm-up are in none of its numbers, but what a drive
+/// still did of them when the counted part began is in its counters, and `verify`, `faults` and what
+/// says so are of the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// The scenario's name.
@@ -164,7 +166,7 @@ pub struct GcReport {
     /// Reads that found GC at work when they were split, as the ttFlash code counts (percent of
     /// reads); null without reads.
     pub blocked_at_split_percent: Option<f64>,
-    /// Victims reclaimed (victims).
+    /// GC runs begun, each with a victim (runs).
     pub runs: u64,
     /// Pages copied; those that the `nogc` baseline moves at no cost are not counted (pages, in
     /// mapping units).
@@ -179,15 +181,17 @@ pub struct GcReport {
     /// erase, warm-up included (microseconds).
     #[serde(default)]
     pub copying_max_us: f64,
-    /// The least that was free in any pool, warm-up included (percent of the pool's raw pages).
+    /// The least that was free in any pool, warm-up included (percent of the pool's raw pages); null
+    /// with log blocks.
     #[serde(default)]
-    pub free_min_percent: f64,
+    pub free_min_percent: Option<f64>,
 }
 
 /// Operations of the flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlashReport {
-    /// Pages written by the host (pages, in mapping units).
+    /// Pages written by the host; by an array all that it wrote to its drives, parity and a rebuild
+    /// included (pages, in mapping units).
     pub host_pages_written: u64,
     /// Pages programmed for whatever reason (pages, in mapping units).
     pub pages_programmed: u64,

@@ -54,7 +54,8 @@ pub struct RetryReport {
     pub lost_pages: u64,
     /// Of those, pages that were computed from their stripe (pages, in mapping units).
     pub repaired: u64,
-    /// User reads that ended with an error for a lost page (requests).
+    /// Reads that a drive ended with an error for a lost page, which an array may compute
+    /// (requests).
     pub failed_reads: u64,
     /// Victims that were collected for the retries of their reads (victims).
     pub refreshed_blocks: u64,

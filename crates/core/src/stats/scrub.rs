@@ -92,7 +92,7 @@ pub struct ScrubReport {
     pub uncorrectable: u64,
     /// Of those, pages that were computed from their stripe (pages, in mapping units).
     pub repaired: u64,
-    /// User reads that ended with an error (requests).
+    /// Reads that a drive ended with an error, which an array may compute (requests).
     pub failed_reads: u64,
     /// Pages beyond correction that the scrubber met; it leaves them as they are (pages, in mapping
     /// units).

@@ -55,7 +55,7 @@ pub struct RunTotals {
     /// Pages written by the host in `span`, in mapping units, rounded for each drive.
     pub host_pages_written: u64,
     /// Pages in use in the fullest pool at its fullest, in millionths of its raw pages.
-    pub used_max_millionths: u64,
+    pub used_max_millionths: Option<u64>,
     /// Wear at the end.
     pub wear: WearCounters,
     /// Stress of the blocks by erase suspension, where it is on.
@@ -238,7 +238,9 @@ impl GcReport {
             forced: counters.forced_collections,
             free_reclaims: counters.free_erases,
             copying_max_us: counters.copying_max.as_us_f64(),
-            free_min_percent: (1_000_000 - totals.used_max_millionths) as f64 / 1e4,
+            free_min_percent: totals
+                .used_max_millionths
+                .map(|used| (1_000_000 - used) as f64 / 1e4),
         }
     }
 }

@@ -76,7 +76,8 @@ impl Run<'_> {
             blocked_reads: measured.gc_blocked_reads,
             blocked_at_split_reads: measured.gc_blocked_at_split_reads,
             host_pages_written: (counters.host_bytes_written + unit / 2) / unit,
-            used_max_millionths: 1_000_000 - drive.ftl().least_free_millionths(),
+            used_max_millionths: (drive.ftl().log_blocks().is_none())
+                .then(|| 1_000_000 - drive.ftl().least_free_millionths()),
             wear: drive.wear(),
             stress: stress(drive),
             rber_per_1000: scenario.erase.rber_per_1000,

@@ -1,8 +1,9 @@
 //! The host's own time: a delay that requests share, and a thread that serves one after the other.
 
 use super::{Setup, small};
-use crate::host::{Driver, JobSpec};
-use crate::units::{Bytes, Duration};
+use crate::host::generate::Generator;
+use crate::host::{Driver, Job, JobSpec, Pacing};
+use crate::units::{Bytes, Duration, Instant};
 
 fn reads(queue_depth: u32, host_delay: Duration, host_busy: Duration) -> Driver {
     let mut setup: Setup = small();
@@ -75,4 +76,25 @@ fn the_measured_time_ends_when_the_host_has_seen_the_last_request() {
     assert_eq!(measured.until.since(measured.since).as_us_f64(), mean_us(&driver) * 4_000.0);
     let completed = driver.now();
     assert_eq!(measured.until.since(completed), Duration::from_us(8));
+}
+
+/// A job that begins long after the warm-up: the measured time begins with its first request, and
+/// without a warm-up with the run.
+#[test]
+fn the_measured_time_begins_with_what_is_counted_first() {
+    let mut setup: Setup = small();
+    let start = Duration::from_s(2);
+    setup.jobs[0] = JobSpec { start, requests: 1_000, ..setup.jobs[0].clone() };
+    for (warmup, since) in [(Duration::ZERO, Duration::ZERO), (Duration::from_s(1), start)] {
+        let job = Job::new(
+            Box::new(Generator::new(&setup.jobs[0], setup.drive().sectors(), 1, 0).unwrap()),
+            Pacing::of(&setup.jobs[0]),
+        );
+        let mut driver = Driver::new(setup.drive(), vec![job], None, warmup, 0);
+        driver.play_to_the_end();
+        let measured = driver.measured();
+        assert_eq!(measured.since.since(Instant::START), since);
+        assert_eq!(measured.counters_before.is_empty(), warmup.is_zero(), "all is counted");
+        assert_eq!(measured.warmup_requests, 0);
+    }
 }
