@@ -9,7 +9,7 @@
 //! | `job` | INT32 | the job of the workload, from 0 |
 //! | `ok` | BOOLEAN | it completed without an error |
 //! | `gc_blocked` | BOOLEAN | some garbage collection lay in its wait |
-//! | `counted` | BOOLEAN | it is in the latencies of the result: not of the warm-up, and not turned away or given up |
+//! | `counted` | BOOLEAN | it has a latency in the result: none of the warm-up or turned away |
 //! | `service_ns` .. `stripe_ns` | INT64 | the parts of its latency, which they add up to exactly |
 //!
 //! Rows are in the order of completions.

@@ -99,7 +99,7 @@ impl OverTime {
             return;
         }
         let slices = |of: &Self| {
-            let before = ((by.as_ns() >> (of.shift - 1)) + 1) / 2;
+            let before = (by.as_ns() >> (of.shift - 1)).div_ceil(2);
             (before, before + of.kinds.iter().map(Vec::len).max().unwrap_or(0) as u64)
         };
         while slices(self).1 > SLICES as u64 {

@@ -23,8 +23,8 @@ pub struct RunSet {
 }
 
 /// The result of one run. Requests of the warm-up are in none of its numbers, but what a drive
-/// still did of them when the counted part began is in its counters, and `verify`, `faults` and what
-/// says so are of the whole run.
+/// still did of them when the counted part began is in its counters, and `verify`, `faults` and
+/// what says so are of the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// The scenario's name.
@@ -181,8 +181,8 @@ pub struct GcReport {
     /// erase, warm-up included (microseconds).
     #[serde(default)]
     pub copying_max_us: f64,
-    /// The least that was free in any pool, warm-up included (percent of the pool's raw pages); null
-    /// with log blocks.
+    /// The least that was free in any pool, warm-up included (percent of the pool's raw pages);
+    /// null with log blocks.
     #[serde(default)]
     pub free_min_percent: Option<f64>,
 }

@@ -180,8 +180,8 @@ pub struct StateReport {
     /// settle.
     pub settled: bool,
     /// Free space when the run began, which could be programmed without reclaiming anything
-    /// (bytes), a static pseudo-SLC cache aside; null with log blocks, and where a drive of an array
-    /// failed.
+    /// (bytes), a static pseudo-SLC cache aside; null with log blocks, and where a drive of an
+    /// array failed.
     pub free_bytes: Option<u64>,
     /// Data programmed in the measured part, for whatever reason (bytes).
     pub programmed_bytes: u64,
@@ -189,9 +189,9 @@ pub struct StateReport {
     /// `nogc` baseline reclaims at no cost (blocks).
     pub reclaimed_blocks: u64,
     /// Bytes of blocks reclaimed for each byte that the host wrote, in the first and in the second
-    /// half of what it wrote in the measured part (ratios), a block of a pseudo-SLC cache as a whole
-    /// one: the WAF of a drive without one that reclaims as fast as it programs; null where it
-    /// wrote nothing.
+    /// half of what it wrote in the measured part (ratios), a block of a pseudo-SLC cache as a
+    /// whole one: the WAF of a drive without one that reclaims as fast as it programs; null where
+    /// it wrote nothing.
     pub reclaimed_per_written: Option<[f64; 2]>,
     /// The larger of the two is at most 10 % above the smaller; null where fewer than 40 blocks
     /// were reclaimed in either half.

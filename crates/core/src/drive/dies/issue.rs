@@ -2,7 +2,7 @@
 //! `schedule` chooses, this file acts.
 
 use crate::drive::Drive;
-use crate::drive::dies::queues::{Class, GcMet, Owner};
+use crate::drive::dies::queues::{Class, Owner};
 use crate::drive::features::Scheme;
 use crate::flash::{Operation, What};
 use crate::units::{Die, Instant};
@@ -33,17 +33,12 @@ impl Drive {
             Owner::Request { .. }
             | Owner::Direct { .. }
             | Owner::Rebuild { .. }
-            | Owner::LookUp { .. } => {
+            | Owner::LookUp { .. }
+            | Owner::MapRead { .. } => {
                 if let Owner::Request { request, .. } = operation.owner {
                     // In a backlog it came long ago.
                     self.requests.prefetch(request);
                 }
-                let gc_time = self.flash.gc_time(die, now);
-                operation.gc_met = GcMet::in_wait(gc_time > operation.gc_before);
-                self.collector.user_read_started(die);
-                What::Read { page: operation.ppn, sectors: operation.sectors }
-            }
-            Owner::MapRead { .. } => {
                 operation.meets_gc(self.flash.gc_time(die, now));
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }

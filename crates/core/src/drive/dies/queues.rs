@@ -126,8 +126,8 @@ pub(in crate::drive) struct FlashOp {
     pub sectors: u32,
     /// Arrival order over the whole drive.
     pub sequence: u64,
-    /// Garbage collection's time on the die when the operation arrived; of one on a translation
-    /// page, from its issue on, when it was issued.
+    /// Garbage collection's time on the die when the operation arrived; of one that asks whether
+    /// that lay in its wait, from its issue on, when it was issued.
     pub gc_before: Duration,
     /// Garbage collection lay in its way.
     pub gc_met: GcMet,
@@ -145,8 +145,8 @@ pub(in crate::drive) struct FlashOp {
 }
 
 impl FlashOp {
-    /// An operation on a translation page is issued, with so much of garbage collection's time on
-    /// its die: those who joined it meanwhile compare with theirs.
+    /// The operation is issued, with so much of garbage collection's time on its die: those who
+    /// joined it meanwhile compare with theirs.
     pub fn meets_gc(&mut self, gc_time: Duration) {
         self.gc_met = GcMet::in_wait(gc_time > self.gc_before);
         self.gc_before = gc_time;
