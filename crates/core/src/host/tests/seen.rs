@@ -86,10 +86,9 @@ fn the_measured_time_begins_with_what_is_counted_first() {
     let start = Duration::from_s(2);
     setup.jobs[0] = JobSpec { start, requests: 1_000, ..setup.jobs[0].clone() };
     for (warmup, since) in [(Duration::ZERO, Duration::ZERO), (Duration::from_s(1), start)] {
-        let job = Job::new(
-            Box::new(Generator::new(&setup.jobs[0], setup.drive().sectors(), 1, 0).unwrap()),
-            Pacing::of(&setup.jobs[0]),
-        );
+        let (spec, sectors) = (&setup.jobs[0], setup.drive().sectors());
+        let source = Generator::new(spec, sectors, 1, 0).expect("a valid job");
+        let job = Job::new(Box::new(source), Pacing::of(spec));
         let mut driver = Driver::new(setup.drive(), vec![job], None, warmup, 0);
         driver.play_to_the_end();
         let measured = driver.measured();
