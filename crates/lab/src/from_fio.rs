@@ -249,8 +249,10 @@ impl Job<'_> {
             let name = &self.section.name;
             let _ = write!(all, "\n# [{name}]{of}\n[[workload.jobs]]\n{job}");
             if let Some((offset, size)) = own_file {
-                let _ = writeln!(all, "offset = \"{}B\"", *self.laid_out + offset);
-                *self.laid_out += offset + size;
+                // Beyond any drive, which the workload's own check then says.
+                let begins = self.laid_out.saturating_add(offset);
+                let _ = writeln!(all, "offset = \"{begins}B\"");
+                *self.laid_out = begins.saturating_add(size);
             }
         }
         Ok(())

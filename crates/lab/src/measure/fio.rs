@@ -24,9 +24,9 @@ pub(super) const LEAST_UNDER_WAY: f64 = 0.3;
 const HELD_BACK: [&str; 7] =
     ["rate", "rate_iops", "thinktime", "latency_target", "fsync", "fdatasync", "sync"];
 
-/// Engines of the kernel, whose reads come from the page cache unless they go around it.
-const CACHED: [&str; 9] =
-    ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio"];
+/// Engines of the kernel, beside the synchronous ones, whose reads come from the page cache unless
+/// they go around it.
+const CACHED: [&str; 3] = ["libaio", "io_uring", "posixaio"];
 
 /// True for an engine of fio that has one request under way, whatever `iodepth` says.
 pub(crate) fn is_synchronous(engine: &str) -> bool {
@@ -175,7 +175,7 @@ impl<'a> Options<'a> {
                 "{} is not allowed: without direct=1 the page cache answers",
                 at.value
             ))),
-            (None, None) if CACHED.contains(&engine) => Err(self.job.error(
+            (None, None) if is_synchronous(engine) || CACHED.contains(&engine) => Err(self.job.error(
                 "the option direct is missing, of the job and of [global]: without direct=1 the \
                  page cache answers",
             )),

@@ -170,7 +170,9 @@ fn long_write(capacity: Option<Bytes>) -> JobFile {
     );
     // A share above 100 % is no size for fio.
     let _ = match capacity {
-        Some(capacity) => writeln!(text, "io_size={}", capacity.get() / 1_048_576 * 4_718_592),
+        Some(capacity) => {
+            writeln!(text, "io_size={}", (capacity.get() / 1_048_576).saturating_mul(4_718_592))
+        }
         None => writeln!(text, "loops=5"),
     };
     JobFile { name: "long-write.fio".to_string(), text }

@@ -347,7 +347,8 @@ impl Drive {
         let hold = self.spec.controller + work;
         let (begun, mut split) = attribution.outside(command.id, now, leaves, hold);
         let story = match command.op {
-            Op::Read => match self.take_decoded(request) {
+            // That of a read before this one may have been left, where a reset ended it.
+            Op::Read => match self.take_decoded(request).filter(|known| known.begun >= begun) {
                 Some(Taken { begun: whole, split: before, story }) => {
                     split += before;
                     split.add(Cause::Service, now.since(whole));
