@@ -170,12 +170,13 @@ impl<'a> Options<'a> {
     /// fio's own choice is the page cache.
     fn goes_around_the_cache(&self, engine: &str) -> Result<(), MeasureError> {
         let flag = |name: &str| self.get(name).map(|at| Ok((at.number()? != 0.0, at))).transpose();
+        let is_cached = is_synchronous(engine) || CACHED.contains(&engine);
         match (flag("direct")?, flag("buffered")?) {
             (Some((false, at)), _) | (None, Some((true, at))) => Err(at.error(format!(
                 "{} is not allowed: without direct=1 the page cache answers",
                 at.value
             ))),
-            (None, None) if is_synchronous(engine) || CACHED.contains(&engine) => Err(self.job.error(
+            (None, None) if is_cached => Err(self.job.error(
                 "the option direct is missing, of the job and of [global]: without direct=1 the \
                  page cache answers",
             )),
