@@ -53,7 +53,7 @@ fn clocks(text: &str) -> Option<f64> {
         let word = word.rsplit('T').next().unwrap_or(word);
         let parts: Vec<u32> =
             word.get(..8)?.split(':').map(str::parse).collect::<Result<_, _>>().ok()?;
-        let [h, m, s] = parts.as_slice() else { return None };
+        let [h @ ..24, m @ ..60, s @ ..60] = parts.as_slice() else { return None };
         Some((h % 12 * 60 + m) * 60 + s)
     };
     let is_time = |line: &&str| !line.contains("CPU") && columns(line).is_none();
@@ -67,7 +67,7 @@ fn clocks(text: &str) -> Option<f64> {
     }
     const HALF_A_DAY: u32 = 12 * 60 * 60;
     let gaps = times.windows(2).map(|pair| (pair[1] + HALF_A_DAY - pair[0]) % HALF_A_DAY);
-    Some(f64::from(gaps.sum::<u32>()) / (times.len() - 1) as f64)
+    Some(gaps.map(u64::from).sum::<u64>() as f64 / (times.len() - 1) as f64)
 }
 
 /// The place and the unit of what was written, and of what was read.

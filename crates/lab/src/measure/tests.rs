@@ -309,6 +309,9 @@ fn a_series_of_rates_becomes_windows_without_a_waf() {
     ];
     assert_eq!(windows.as_slice(), expected);
     assert_eq!(found.state, DriveState::Fresh);
+    // What is no time of day is none.
+    let odd = IOSTAT.replace("Device ", "1:9999:1\nDevice ");
+    assert_eq!(Measurement::of("a.txt", &odd, &asked).map(|odd| odd.what), Ok(found.what.clone()));
     // A drive that is not full yet is slow for another reason.
     assert!(!windows.iter().any(|window| window.collects(windows, 1.0)));
     let full = Window { from: 1.0, to: 1.1, ..windows[3] };
