@@ -309,7 +309,7 @@ fn a_series_of_rates_becomes_windows_without_a_waf() {
     ];
     assert_eq!(windows.as_slice(), expected);
     assert_eq!(found.state, DriveState::Fresh);
-    // What is no time of day is none.
+    // A word that is no time of day tells no interval.
     let odd = IOSTAT.replace("Device ", "1:9999:1\nDevice ");
     assert_eq!(Measurement::of("a.txt", &odd, &asked).map(|odd| odd.what), Ok(found.what.clone()));
     // A drive that is not full yet is slow for another reason.
