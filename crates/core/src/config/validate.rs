@@ -243,7 +243,7 @@ fn superblock_parity(scenario: &Scenario) -> Check {
     )?;
     let message = "rain.update = \"superblock\" needs \"estimate\": the members of a stripe are \
                    collected at once";
-    require(rain.cost_rule == CostRule::Estimate, "rain.cost_rule", "\"rotation\"", message)?;
+    require(rain.cost_rule == CostRule::Estimate, "rain.cost_rule", word(rain.cost_rule), message)?;
     let message = "rain.update = \"superblock\" needs \"empty\", \"fill\" or \"steady\": \"aged\" \
                    fills each lane by itself, and a stripe is written over all of them";
     require(

@@ -350,6 +350,9 @@ pub enum CostRule {
     /// As if at most one member of a stripe were collected at a time, as rotating garbage
     /// collection sees to: always while the victim is copied, by time while it is erased.
     Rotation,
+    /// As rotation in the ttFlash authors' code (tinyTailFlash), where a victim counts as copied
+    /// when its last page begins to be programmed, and that program as the erase.
+    RotationAsCoded,
 }
 
 /// How the reads of a parity update deal with garbage collection.

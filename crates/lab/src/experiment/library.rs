@@ -20,6 +20,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("erase-aero", include_str!("../../../../experiments/erase-aero.toml")),
     ("retry-latency", include_str!("../../../../experiments/retry-latency.toml")),
     ("ttflash-ladder", include_str!("../../../../experiments/ttflash-ladder.toml")),
+    ("ttflash-code", include_str!("../../../../experiments/ttflash-code.toml")),
     ("ttflash-profiles", include_str!("../../../../experiments/ttflash-profiles.toml")),
     ("ttflash-trace", include_str!("../../../../experiments/ttflash-trace.toml")),
     ("ttflash-pe", include_str!("../../../../experiments/ttflash-pe.toml")),

@@ -553,14 +553,14 @@ class RainKeys(TypedDict, total=False):
     update: Literal["in-place", "superblock"]
     evict: Literal["stripe", "page"]
     reconstruct: Literal["never", "full", "cost", "always"]
-    cost_rule: Literal["estimate", "rotation"]
+    cost_rule: Literal["estimate", "rotation", "rotation-as-coded"]
     update_reads: Literal["wait", "reconstruct"]
     xor: Time
     xor_engines: int
 
 class Rain(Section):
     """Parity inside the drive (RAIN; ttFlash, FAST '17, section 4.2)."""
-    def __init__(self, *, width: int = ..., update: Literal["in-place", "superblock"] = ..., evict: Literal["stripe", "page"] = ..., reconstruct: Literal["never", "full", "cost", "always"] = ..., cost_rule: Literal["estimate", "rotation"] = ..., update_reads: Literal["wait", "reconstruct"] = ..., xor: Time = ..., xor_engines: int = ...) -> None: ...
+    def __init__(self, *, width: int = ..., update: Literal["in-place", "superblock"] = ..., evict: Literal["stripe", "page"] = ..., reconstruct: Literal["never", "full", "cost", "always"] = ..., cost_rule: Literal["estimate", "rotation", "rotation-as-coded"] = ..., update_reads: Literal["wait", "reconstruct"] = ..., xor: Time = ..., xor_engines: int = ...) -> None: ...
     width: int
     """Members of a stripe, one of which is parity; 0 is no parity."""
     update: Literal["in-place", "superblock"]
@@ -569,7 +569,7 @@ class Rain(Section):
     """Pages that leave the write buffer together."""
     reconstruct: Literal["never", "full", "cost", "always"]
     """Which pages of user reads are computed from the other members of their stripe."""
-    cost_rule: Literal["estimate", "rotation"]
+    cost_rule: Literal["estimate", "rotation", "rotation-as-coded"]
     """`full` and `cost`: how a stripe is judged."""
     update_reads: Literal["wait", "reconstruct"]
     """How the reads of a parity update deal with garbage collection."""

@@ -29,6 +29,19 @@ pub(in crate::drive) struct Forecast {
     pub copying: bool,
 }
 
+/// Steps of a lane's chain that are left.
+#[derive(Clone, Copy, Debug)]
+struct StepsLeft {
+    /// The rest of the one under way, or all of the one that comes next.
+    first: Duration,
+    /// A program is under way.
+    programs: bool,
+    /// Array reads after that, the units that they bring, and programs of rows.
+    reads: u32,
+    units: u32,
+    rows: u32,
+}
+
 impl Drive {
     /// For how long garbage collection will keep a read that comes to `die` now: the controller's
     /// forecast.
@@ -102,7 +115,13 @@ impl Drive {
 
     /// The rest of one lane's chain.
     pub(in crate::drive) fn lane_copy_left(&self, now: Instant, lane: Lane) -> Duration {
-        let Some(chain) = self.ftl.copies_left(lane) else { return Duration::ZERO };
+        let Some(steps) = self.steps_left(now, lane) else { return Duration::ZERO };
+        steps.first + self.copies(steps.reads, steps.units, steps.rows)
+    }
+
+    /// The steps of one lane's chain that are left; `None` when it copies nothing.
+    fn steps_left(&self, now: Instant, lane: Lane) -> Option<StepsLeft> {
+        let chain = self.ftl.copies_left(lane)?;
         let die = self.flash.layout.die_of(lane);
         let under_way = self.flash.gc_operation_left(now, die);
         let own = under_way.filter(|(op, _)| match self.ops[*op].owner {
@@ -117,13 +136,13 @@ impl Drive {
         // Copies that are over and that the FTL was not yet told of.
         let over = if is_whole { self.flash.copies_over(now, die) } else { 0 };
         let (read, program) = (self.copies(1, 1, 0), self.copies(0, 0, 1));
-        let first = own.map_or(if chain.reading { read } else { program }, |(_, left)| left);
-        first
-            + self.copies(
-                chain.reads - over,
-                chain.units - over,
-                chain.rows - over - u32::from(is_read),
-            )
+        Some(StepsLeft {
+            first: own.map_or(if chain.reading { read } else { program }, |(_, left)| left),
+            programs: own.is_some() && if is_whole { is_read } else { !chain.reading },
+            reads: chain.reads - over,
+            units: chain.units - over,
+            rows: chain.rows - over - u32::from(is_read),
+        })
     }
 
     /// The copy of a victim that is not yet chosen: that of the pool's emptiest block.
@@ -153,6 +172,18 @@ impl Drive {
     /// The forecast for the die of a page of a stripe.
     pub(in crate::drive) fn forecast_of(&self, now: Instant, lpn: Lpn) -> Forecast {
         self.gc_forecast(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)))
+    }
+
+    /// The forecast that the ttFlash authors' code has under rotation (tinyTailFlash: a victim's
+    /// pages are counted in `nonblocking_gc` when one moves, and looked at in `convert_to_seq`):
+    /// with the last program the copy is over, and the rest of that stands for the erase's.
+    pub(in crate::drive) fn coded_forecast_of(&self, now: Instant, lpn: Lpn) -> Forecast {
+        match self.steps_left(now, self.ftl.striped_lane(lpn)) {
+            Some(StepsLeft { first, programs: true, rows: 0, .. }) => {
+                Forecast { left: first, copying: false }
+            }
+            _ => self.forecast_of(now, lpn),
+        }
     }
 
     /// A page read alone: command, array, `sectors` over the channel.

@@ -17,6 +17,7 @@
 //! `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at
 //! once, a page is computed whenever its victim is still copied, and during the erase where reads x
 //! T_read + XOR < what is left of it; while turns are switched off the rule is that of estimates.
+//! `"rotation-as-coded"` is the same with the authors' forecast, for comparisons with their code.
 //! T_read is a read of the page alone. How long a die is kept is forecast (`forecast`).
 //!
 //! All members are looked up at one instant outside updates of the stripe (`rain`), so they belong
@@ -141,7 +142,14 @@ impl Drive {
         if rain.spec.reconstruct == Reconstruct::Always && !rain.is_updating(stripe) {
             return candidates.next().map_or(Verdict::Read, Verdict::Compute);
         }
-        let forecast = |member| (self.forecast_of(now, stripes.member(stripe, member)), member);
+        let coded = rain.spec.cost_rule == CostRule::RotationAsCoded
+            && self.rule_of_reads() == CostRule::RotationAsCoded;
+        let forecast = |member| {
+            let lpn = stripes.member(stripe, member);
+            let forecast =
+                if coded { self.coded_forecast_of(now, lpn) } else { self.forecast_of(now, lpn) };
+            (forecast, member)
+        };
         // Of pages kept equally long, the first.
         let first_longest =
             |a: (Forecast, u32), b: (Forecast, u32)| if b.0.left > a.0.left { b } else { a };
@@ -153,23 +161,29 @@ impl Drive {
             return Verdict::Read;
         }
         let needed = self.needed_for(now, request, stripe, asked);
-        let turns_are_off =
-            self.collector.planes.as_ref().is_some_and(|planes| planes.turns_are_off());
-        let rule = if turns_are_off { CostRule::Estimate } else { rain.spec.cost_rule };
-        let worth = match (is_whole, rule) {
-            (true, CostRule::Rotation) => true,
-            (true, CostRule::Estimate) => needed.kept < kept.left,
-            (false, CostRule::Rotation) if kept.copying => true,
-            (false, _) => {
+        let by_time = self.rule_of_reads() == CostRule::Estimate;
+        let worth = match is_whole {
+            true => !by_time || needed.kept < kept.left,
+            false if !by_time && kept.copying => true,
+            false => {
                 let page = self
                     .unit(request, stripes.member(stripe, target).0 - self.unit(request, 0).lpn.0);
                 let reads = self.read_alone(page.sectors) * u64::from(needed.reads);
                 let cost = rain.engines.time_with(now, reads);
-                cost + if rule == CostRule::Estimate { needed.kept } else { Duration::ZERO }
-                    < kept.left
+                cost + if by_time { needed.kept } else { Duration::ZERO } < kept.left
             }
         };
         if worth { Verdict::Compute(target) } else { Verdict::Refuse }
+    }
+
+    /// The rule by which a stripe is judged now: while turns are off, that of estimates.
+    fn rule_of_reads(&self) -> CostRule {
+        let turns_are_off =
+            self.collector.planes.as_ref().is_some_and(|planes| planes.turns_are_off());
+        match &self.rain {
+            Some(rain) if !turns_are_off => rain.spec.cost_rule,
+            _ => CostRule::Estimate,
+        }
     }
 
     /// True when every page of a read that garbage collection keeps would be computed from pages

@@ -330,13 +330,38 @@ fn of_two_kept_pages_the_later_one_is_computed_unless_only_the_other_is_asked_fo
         // The first one alone: the other is kept longer. The rule of rotation does not look.
         let expected = match rule {
             CostRule::Estimate => (of_first.since(at) + read, 0, 0, 1),
-            CostRule::Rotation => (of_first.since(at) + later + fast, 1, 7, 0),
+            _ => (of_first.since(at) + later + fast, 1, 7, 0),
         };
         assert_eq!(what_a_read_does(&bench, at, page(KEPT, 0), pages(1)), expected, "{rule:?}");
         // A whole stripe whose parity (of k = 6 mod 8) is on the later channel.
         let (_, computed, extra, refused) = what_a_read_does(&bench, at, page(246, 0), pages(7));
         let expected = if rule == CostRule::Estimate { (0, 0, 1) } else { (1, 1, 0) };
         assert_eq!((computed, extra, refused), expected, "{rule:?}");
+    }
+}
+
+/// Plane-blocking copies: while the last page is programmed, the authors' code takes that program
+/// for the erase, and it is shorter than seven reads.
+#[test]
+fn as_coded_a_victim_counts_as_copied_when_its_last_page_is_programmed() {
+    for rule in [CostRule::Rotation, CostRule::RotationAsCoded] {
+        let gc = GcSpec { copyback: true, ..gc(GcMode::PlaneBlocking) };
+        let (bench, begins) = collecting(gc, &rain(Reconstruct::Cost, rule));
+        let times = bench.times();
+        let copied = begins + copy_of_a_page(times, true) * u64::from(VALID);
+        let ends = copied + times.erase_command + times.erase;
+        let program = times.program.as_ns();
+        let before = |ns: u64| Instant::from_ns(copied.as_ns() - ns);
+        let computed = (times.page_read() + XOR, 1, 7, 0);
+        let refused = |at: Instant| (ends.since(at) + times.page_read(), 0, 0, 1);
+        let as_coded = |at| if rule == CostRule::Rotation { computed } else { refused(at) };
+        let does = |at| what_a_read_does(&bench, at, page(KEPT, 0), pages(1));
+        // Its read, and the beginning, the midst and the end of its program.
+        assert_eq!(does(before(program + 2_000)), computed, "{rule:?}");
+        for at in [before(program - 1_000), before(program / 2), before(1)] {
+            assert_eq!(does(at), as_coded(at), "{rule:?} {at:?}");
+        }
+        assert_eq!(does(copied + NS), computed, "{rule:?}: the erase takes longer than the reads");
     }
 }
 

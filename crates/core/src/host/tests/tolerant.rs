@@ -19,7 +19,8 @@ fn drawn_tolerant(seed: u64) -> Setup {
         &mut rng,
         &[Reconstruct::Full, Reconstruct::Cost, Reconstruct::Cost, Reconstruct::Always],
     );
-    setup.rain.cost_rule = one_of(&mut rng, &[CostRule::Estimate, CostRule::Rotation]);
+    let rules = [CostRule::Estimate, CostRule::Rotation, CostRule::RotationAsCoded];
+    setup.rain.cost_rule = one_of(&mut rng, &rules);
     setup.rain.update_reads = one_of(&mut rng, &[UpdateReads::Wait, UpdateReads::Reconstruct]);
     setup.gc.mode =
         one_of(&mut rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
