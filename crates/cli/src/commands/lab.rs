@@ -183,10 +183,7 @@ impl Findings {
         self.changed.extend(outcome.changed().into_iter().map(|(claim, measured)| {
             format!("{} ({}, was {})", name(&claim.id), measured.word(), claim.recorded.word())
         }));
-        // A small run, or a changed one, reaches other values.
-        if !experiment.asked.quick && experiment.asked.sets.is_empty() {
-            self.idle.extend(outcome.cannot_fail().iter().map(|claim| name(&claim.id)));
-        }
+        self.idle.extend(outcome.cannot_fail().iter().map(|claim| name(&claim.id)));
         let unmet = outcome.solved.iter().filter(|one| !one.is_met && !experiment.asked.quick);
         self.unsolved.extend(unmet.map(|one| name(&one.id)));
     }

@@ -6,7 +6,7 @@
 
 use super::Scenario;
 use crate::array::ReadStrategy;
-use crate::drive::{EraseLength, EraseMode, PreconditionState, ProgramMode};
+use crate::drive::{EraseLength, EraseMode, PreconditionState, ProgramMode, Reconstruct};
 use crate::flash::RetryMode;
 use crate::ftl::{DataPlacement, FtlKind, GcMode, Rotate, Victim};
 use crate::host::{Arrival, JobSpec, Pattern};
@@ -110,6 +110,10 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
             (!host.resets(), format!("host.on_timeout = {}", word(&host.on_timeout)))
         }
         ("array", name) => (!array.is_on() && name != "members", "array.members = 1".to_string()),
+        ("rain", "cost_rule") if rain.width > 0 => {
+            let judges = matches!(rain.reconstruct, Reconstruct::Full | Reconstruct::Cost);
+            (!judges, format!("rain.reconstruct = {}", word(&rain.reconstruct)))
+        }
         ("rain", name) => (rain.width == 0 && name != "width", "rain.width = 0".to_string()),
         _ => return None,
     };

@@ -158,16 +158,8 @@ impl<S: Storage> Driver<S> {
         self.patience.starved()
     }
 
-    /// Plays until `completions` more requests have completed; false when the workload is over.
-    pub fn play(&mut self, completions: u64) -> bool {
-        self.play_while(completions, &mut |_| true)
-    }
-
-    /// Plays until `completions` more requests have completed, or `go_on` says no; false when the
-    /// workload is over. It is asked now and then, also while nothing completes, and told how many
-    /// requests are outstanding.
-    pub fn play_while(&mut self, completions: u64, go_on: &mut dyn FnMut(u64) -> bool) -> bool {
-        let goal = self.progress.completed.saturating_add(completions);
+    /// Plays until `goal` requests have completed, as of [`Driver::play_while`].
+    pub(super) fn play_to(&mut self, goal: u64, go_on: &mut dyn FnMut(u64) -> bool) -> bool {
         while self.progress.completed < goal {
             if self.turn(goal) {
                 continue;
@@ -180,11 +172,6 @@ impl<S: Storage> Driver<S> {
             }
         }
         true
-    }
-
-    /// Plays to the end.
-    pub fn play_to_the_end(&mut self) {
-        self.play(u64::MAX);
     }
 
     /// One completion, with the request of a closed loop that follows it at once unless the `goal`

@@ -11,11 +11,19 @@ pub const NIL: u32 = u32::MAX;
 pub struct Slab<T> {
     items: Vec<T>,
     free: Vec<u32>,
+    /// Whether each place is free, by which a place freed twice is found: the list is long.
+    #[cfg(debug_assertions)]
+    is_free: Vec<bool>,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), free: Vec::new() }
+        Self {
+            items: Vec::new(),
+            free: Vec::new(),
+            #[cfg(debug_assertions)]
+            is_free: Vec::new(),
+        }
     }
 }
 
@@ -26,10 +34,16 @@ impl<T> Slab<T> {
         match self.free.pop() {
             Some(index) => {
                 self.items[index as usize] = item;
+                #[cfg(debug_assertions)]
+                {
+                    self.is_free[index as usize] = false;
+                }
                 index
             }
             None => {
                 self.items.push(item);
+                #[cfg(debug_assertions)]
+                self.is_free.push(false);
                 (self.items.len() - 1) as u32
             }
         }
@@ -38,7 +52,11 @@ impl<T> Slab<T> {
     /// Gives the place back. The item stays until it is overwritten.
     #[inline]
     pub fn release(&mut self, index: u32) {
-        debug_assert!(!self.free.contains(&index), "slot {index} freed twice");
+        #[cfg(debug_assertions)]
+        {
+            let was = std::mem::replace(&mut self.is_free[index as usize], true);
+            assert!(!was, "place {index} freed twice");
+        }
         self.free.push(index);
     }
 

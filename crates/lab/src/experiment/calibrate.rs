@@ -40,6 +40,8 @@ pub struct Calibration {
     pub source: String,
     /// The runs that are played for each trial.
     pub(super) observed: Vec<String>,
+    /// The runs of which the quantity asks for a result or a setting.
+    pub(super) looks_at: Vec<String>,
     pub(super) expression: Expression,
 }
 
@@ -73,15 +75,17 @@ pub enum Calibrated {
     Stopped(Done),
 }
 
-/// One trial.
-enum Trial {
-    Measured(f64),
-    Stopped(Done),
+/// A search under way.
+struct Open<'a> {
+    calibration: &'a Calibration,
+    search: Search,
+    trials: usize,
 }
 
 impl Experiment {
     /// Solves the calibrations of the experiment as it was published, and sets their knobs in the
-    /// experiment as it was asked for.
+    /// experiment as it was asked for. Those that do not look at each other's runs are solved
+    /// together, a trial of each at a time.
     pub fn calibrate(
         &self,
         campaign: &mut Campaign,
@@ -89,11 +93,16 @@ impl Experiment {
     ) -> Result<Calibrated, RunError> {
         let mut asked = Asked { sets: Vec::new(), claims_only: false, ..self.asked.clone() };
         let mut solved = Vec::new();
-        for calibration in &self.calibrations {
-            match self.solve(calibration, &asked, campaign, options)? {
-                Ok(one) => {
-                    asked.solved.extend(calibration.knobs(&one.value));
-                    solved.push(one);
+        let mut left = &self.calibrations[..];
+        while !left.is_empty() {
+            let (together, after) = left.split_at(together(left));
+            left = after;
+            match self.solve(together, &asked, campaign, options)? {
+                Ok(some) => {
+                    let knobs = together.iter().zip(&some);
+                    let knobs = knobs.flat_map(|(calibration, one)| calibration.knobs(&one.value));
+                    asked.solved.extend(knobs);
+                    solved.extend(some);
                 }
                 Err(done) => return Ok(Calibrated::Stopped(done)),
             }
@@ -102,67 +111,74 @@ impl Experiment {
         Ok(Calibrated::Ready(Box::new(self.again(asked)?), solved))
     }
 
-    /// Finds the value of one knob; the campaign so far where it was stopped.
+    /// Finds the values of knobs that do not depend on each other; the campaign so far where it was
+    /// stopped.
     fn solve(
         &self,
-        calibration: &Calibration,
+        calibrations: &[Calibration],
         asked: &Asked,
         campaign: &mut Campaign,
         options: &Options<'_>,
-    ) -> Result<Result<Solved, Done>, RunError> {
-        let [low, high] = calibration.between;
-        let mut search = Search::new(calibration.to, low, high);
-        let mut trials = 0;
-        while let Some(knob) = search.next(calibration.within)
-            && trials < TRIALS_MAX + 2
-        {
-            trials += 1;
-            let value = format!("{knob}{}", calibration.unit);
-            match self.trial(calibration, &value, asked, campaign, options)? {
-                Trial::Measured(measured) => search.learn(knob, measured),
-                Trial::Stopped(done) => return Ok(Err(done)),
+    ) -> Result<Result<Vec<Solved>, Done>, RunError> {
+        let mut searches: Vec<Open<'_>> = calibrations.iter().map(Open::new).collect();
+        loop {
+            let mut tried: Vec<(&mut Open<'_>, f64, Experiment)> = Vec::new();
+            for open in &mut searches {
+                if let Some(knob) = open.next() {
+                    let trial = self.trial(open.calibration, knob, asked)?;
+                    tried.push((open, knob, trial));
+                }
             }
-            if let Some(why) = search.hopeless() {
-                let text = format!("{}: calibrate.{}: {why}", self.place, calibration.id);
-                return Err(ConfigError::new(text).into());
+            if tried.is_empty() {
+                return Ok(Ok(searches.iter().map(Open::solved).collect()));
+            }
+            let points: Vec<_> = tried.iter().flat_map(|(.., trial)| trial.points()).collect();
+            let done = campaign.run(&points, options, &mut |_, _| Ok(()))?;
+            let Some(results) = done.results.iter().cloned().collect::<Option<Vec<_>>>() else {
+                return Ok(Err(done));
+            };
+            let mut results = results.iter();
+            for (open, knob, trial) in tried {
+                let numbers: Vec<Quantities> =
+                    results.by_ref().take(trial.points().len()).map(Quantities::of).collect();
+                let measured = self.measured(open.calibration, knob, &trial, &numbers)?;
+                open.search.learn(knob, measured);
+                if let Some(why) = open.search.hopeless() {
+                    let text = format!("{}: calibrate.{}: {why}", self.place, open.calibration.id);
+                    return Err(ConfigError::new(text).into());
+                }
             }
         }
-        let (knob, measured) = search.nearest();
-        Ok(Ok(Solved {
-            id: calibration.id.clone(),
-            knob: calibration.knob.clone(),
-            value: format!("{knob}{}", calibration.unit),
-            quantity: calibration.quantity.clone(),
-            to: calibration.to,
-            measured,
-            is_met: is_near(measured, calibration.to, calibration.within),
-            trials,
-        }))
     }
 
+    /// The runs that `calibration` observes, with its knob at a value.
     fn trial(
         &self,
         calibration: &Calibration,
-        value: &str,
+        knob: f64,
         asked: &Asked,
-        campaign: &mut Campaign,
-        options: &Options<'_>,
-    ) -> Result<Trial, RunError> {
+    ) -> Result<Self, ConfigError> {
         let mut asked = asked.clone();
-        asked.solved.extend(calibration.knobs(value));
+        asked.solved.extend(calibration.knobs(&calibration.value(knob)));
         let mut trial = self.again(asked)?;
         trial.runs.retain(|run| calibration.observed.contains(&run.name));
-        let done = campaign.run(&trial.points(), options, &mut |_, _| Ok(()))?;
-        let Some(results) = done.results.iter().cloned().collect::<Option<Vec<_>>>() else {
-            return Ok(Trial::Stopped(done));
-        };
-        let numbers: Vec<Quantities> = results.iter().map(Quantities::of).collect();
-        let values = trial.values(&calibration.expression, &numbers, None).map_err(|why| {
-            let id = &calibration.id;
+        Ok(trial)
+    }
+
+    /// The observed quantity of a trial, its mean over the seeds.
+    fn measured(
+        &self,
+        calibration: &Calibration,
+        knob: f64,
+        trial: &Self,
+        numbers: &[Quantities],
+    ) -> Result<f64, RunError> {
+        let values = trial.values(&calibration.expression, numbers, None).map_err(|why| {
+            let (id, value) = (&calibration.id, calibration.value(knob));
             let text = format!("{}: calibrate.{id}: at {value}: {why}", self.place);
             RunError::from(ConfigError::new(text))
         })?;
-        Ok(Trial::Measured(values.iter().sum::<f64>() / values.len() as f64))
+        Ok(values.iter().sum::<f64>() / values.len() as f64)
     }
 
     /// This experiment read again, asked for in another way.
@@ -171,7 +187,56 @@ impl Experiment {
     }
 }
 
+/// How many of the first calibrations are solved together: those whose quantities look at no run
+/// that another of them sets or observes.
+pub(super) fn together(calibrations: &[Calibration]) -> usize {
+    let touches = |a: &Calibration, b: &Calibration| {
+        a.looks_at.iter().any(|run| b.runs.contains(run) || b.looks_at.contains(run))
+    };
+    let first = (1..calibrations.len()).find(|&next| {
+        let new = &calibrations[next];
+        calibrations[..next].iter().any(|old| touches(new, old) || touches(old, new))
+    });
+    first.unwrap_or(calibrations.len())
+}
+
+impl<'a> Open<'a> {
+    fn new(calibration: &'a Calibration) -> Self {
+        let [low, high] = calibration.between;
+        Self { calibration, search: Search::new(calibration.to, low, high), trials: 0 }
+    }
+
+    /// The knob of the next trial, if there is one.
+    fn next(&mut self) -> Option<f64> {
+        if self.trials == TRIALS_MAX + 2 {
+            return None;
+        }
+        let knob = self.search.next(self.calibration.within)?;
+        self.trials += 1;
+        Some(knob)
+    }
+
+    fn solved(&self) -> Solved {
+        let calibration = self.calibration;
+        let (knob, measured) = self.search.nearest();
+        Solved {
+            id: calibration.id.clone(),
+            knob: calibration.knob.clone(),
+            value: calibration.value(knob),
+            quantity: calibration.quantity.clone(),
+            to: calibration.to,
+            measured,
+            is_met: is_near(measured, calibration.to, calibration.within),
+            trials: self.trials,
+        }
+    }
+}
+
 impl Calibration {
+    fn value(&self, knob: f64) -> String {
+        format!("{knob}{}", self.unit)
+    }
+
     fn knobs(&self, value: &str) -> impl Iterator<Item = Knob> {
         self.runs.iter().map(move |run| Knob {
             calibration: self.id.clone(),

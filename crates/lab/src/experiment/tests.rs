@@ -301,6 +301,17 @@ fn a_band_that_holds_whatever_run_is_asked_cannot_fail() {
         experiment.judge(results(&[2.0, 9.0])).cannot_fail().len()
     };
     assert_eq!((cannot_fail(8.9), cannot_fail(9.0)), (0, 1));
+    // Fewer, smaller or changed runs say nothing of the bands.
+    let text = claim("quantity = \"waf(a)\"\nlow = 1\nhigh = 9.0\nwhy = \"w\"");
+    for asked in [
+        Asked { quick: true, ..Asked::default() },
+        Asked { sets: vec!["gc.soft=0.1".to_string()], ..Asked::default() },
+        Asked { claims_only: true, ..Asked::default() },
+    ] {
+        let experiment = load_as(&text, asked.clone()).unwrap();
+        let numbers = &[2.0, 9.0][..experiment.runs.len()];
+        assert!(experiment.judge(results(numbers)).cannot_fail().is_empty(), "{asked:?}");
+    }
 }
 
 #[test]
@@ -358,6 +369,29 @@ fn a_calibration_that_cannot_be_solved_is_refused_with_its_key() {
         let error = with(lines).unwrap_or_default();
         assert!(error.contains(expected), "{lines}: {error}");
     }
+}
+
+#[test]
+fn calibrations_are_solved_together_where_none_looks_at_a_run_of_another() {
+    let one = |id: &str, run: &str, quantity: &str| {
+        format!(
+            "[[calibrate]]\nid = \"{id}\"\nknob = \"gc.{id}\"\nbetween = [0.1, 0.2]\n\
+             runs = [\"{run}\"]\nquantity = \"{quantity}\"\nto = 2\nsource = \"s\"\n"
+        )
+    };
+    let (first, other) = (one("soft", "a", "waf(a)"), "t-es(64ms)");
+    for (quantity, expected) in [
+        ("waf('t-es(64ms)')", 2),
+        ("waf('t-es(64ms)') / waf(a)", 1),
+        ("waf('t-es(64ms)') * param(a, gc.soft)", 1),
+    ] {
+        let text = format!("{HEAD}{TWO}{first}{}", one("hard", other, quantity));
+        let experiment = load(&text).unwrap();
+        assert_eq!(super::calibrate::together(&experiment.calibrations), expected, "{quantity}");
+    }
+    // The second is observed where the first is set.
+    let text = format!("{HEAD}{TWO}{}{}", one("soft", "*", "waf(a)"), one("hard", other, "waf(a)"));
+    assert_eq!(super::calibrate::together(&load(&text).unwrap().calibrations), 1);
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use super::workload::End;
 use super::{Files, Phase, Run, RunError};
 use crate::memory::{BACKLOG_STEP, backlog_refusal};
-use manx_core::drive::Storage;
-use manx_core::host::Driver;
+use manx_core::host::{Driver, Playable};
 use manx_core::stats::{Outcome, Percentiles};
 use manx_core::units::Instant;
 
@@ -16,7 +15,7 @@ const CHUNK: u64 = 1 << 16;
 
 impl Run<'_> {
     /// Plays a drive to its end; `before` requests are done already on others.
-    pub(super) fn play<S: Storage>(
+    pub(super) fn play<S: Playable>(
         &self,
         driver: &mut Driver<S>,
         end: End,

@@ -145,6 +145,15 @@ fn a_key_that_nothing_looks_at_is_said_to_change_nothing() -> Result<(), ConfigE
         assert_eq!(why(with)?, None, "{key}");
     }
     assert_eq!(why_unread(&load_with(GOOD, &[])?, "ftl.map.cache"), None);
+    for (reconstruct, is_idle) in
+        [("never", true), ("always", true), ("full", false), ("cost", false)]
+    {
+        let sets = ["rain.width=4", "ftl.allocation=static"];
+        let with =
+            load_with(GOOD, &[&sets[..], &[&format!("rain.reconstruct={reconstruct}")]].concat())?;
+        let why = why_unread(&with, "rain.cost_rule");
+        assert_eq!(why.is_some_and(|why| why.contains(reconstruct)), is_idle, "{reconstruct}");
+    }
     Ok(())
 }
 

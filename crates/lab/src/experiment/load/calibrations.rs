@@ -74,7 +74,7 @@ impl Reader<'_> {
             }
             mine.extend(found.into_iter().filter(|name| !mine.contains(name)).collect::<Vec<_>>());
         }
-        if self.runs_of(&expression, definitions).is_empty() {
+        if self.runs_of(&expression, definitions, false).is_empty() {
             return Err(self.wrong(&key("quantity"), "it asks for nothing of a run"));
         }
         Ok(Calibration {
@@ -88,23 +88,27 @@ impl Reader<'_> {
             within: entry.within,
             statement: entry.statement.clone(),
             source: entry.source.clone(),
-            observed: self.runs_of(&expression, definitions),
+            observed: self.runs_of(&expression, definitions, false),
+            looks_at: self.runs_of(&expression, definitions, true),
             expression,
         })
     }
 
-    /// The runs that an expression asks for, by itself or by a definition.
+    /// The runs that an expression asks for a result of, by itself or by a definition; with
+    /// `settings`, those too of which it asks for a setting.
     fn runs_of(
         &self,
         expression: &Expression,
         definitions: &BTreeMap<String, Expression>,
+        settings: bool,
     ) -> Vec<String> {
         let mut runs: Vec<String> = Vec::new();
         for (_, reference) in expression.references() {
             let more = match reference {
                 Reference::Quantity { run, .. } => vec![run.clone()],
+                Reference::Param { run, .. } if settings => vec![run.clone()],
                 Reference::Param { .. } => Vec::new(),
-                Reference::Defined(name) => self.runs_of(&definitions[name], definitions),
+                Reference::Defined(name) => self.runs_of(&definitions[name], definitions, settings),
             };
             runs.extend(more.into_iter().filter(|run| !runs.contains(run)).collect::<Vec<_>>());
         }

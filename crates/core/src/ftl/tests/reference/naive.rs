@@ -98,9 +98,14 @@ impl Naive {
     }
 
     pub fn valid(&self, group: (Pool, u32)) -> u32 {
-        let blocks = self.members(group);
-        self.newest.values().filter(|(_, page)| blocks.contains(&(page / self.units()))).count()
-            as u32
+        let pages = self
+            .members(group)
+            .into_iter()
+            .flat_map(|block| self.content.range(block * self.units()..(block + 1) * self.units()));
+        let is_newest = |(page, (lpn, version)): &(&u32, &(u32, u32))| {
+            self.newest.get(lpn) == Some(&(*version, **page))
+        };
+        pages.filter(is_newest).count() as u32
     }
 
     pub fn candidates(&self, pool: Pool) -> Vec<(Pool, u32)> {
