@@ -18,6 +18,7 @@ help:
 	@echo "make test-between    IODA between processes: four served drives, an array host and fio, beside manx compare (3 minutes)"
 	@echo "make test-advise    manx advise beside the whole grid on twelve loads (3 minutes; MANX_TRACES=DIR, docs/advise.md)"
 	@echo "make test-python    the Python package at full size, measured (15 minutes; PARTS=\"sweep fleet\")"
+	@echo "make fuzz-minute    the same as make fuzz for a second each, of a quick build (two minutes)"
 	@echo "make fuzz    every trace reader, and what manx serve reads of strangers, fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
 	@echo "make wheel   the Python package in target/wheels, tried with every Python that is there"
@@ -31,7 +32,6 @@ test: deps-cc deps-rust
 	$(MAKE) --no-print-directory lints; linted=$$?; \
 	wait $$others; installed=$$?; cat target/deps.log; [ $$linted = 0 ] && [ $$installed = 0 ]
 	CARGO="$(CARGO)" .ci/tests
-	$(MAKE) --no-print-directory fuzz-minute
 
 lints:
 	$(CARGO) fmt --check

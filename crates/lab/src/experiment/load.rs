@@ -220,7 +220,6 @@ impl Experiment {
         self
     }
 
-    /// Puts the runs that an expression asks for into `asked`, those of its definitions too.
     /// The traces that its runs replay and that are not there.
     pub fn missing_traces(&self) -> BTreeSet<PathBuf> {
         let scenarios = self.runs.iter().flat_map(|run| &run.scenarios);
@@ -229,6 +228,7 @@ impl Experiment {
         files.map(PathBuf::from).filter(|file| !file.exists()).collect()
     }
 
+    /// Puts the runs that an expression asks for into `asked`, those of its definitions too.
     pub(super) fn ask(&self, expression: &Expression, asked: &mut BTreeSet<String>) {
         for (_, reference) in expression.references() {
             match reference {

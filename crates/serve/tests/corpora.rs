@@ -1,0 +1,16 @@
+//! Every parser of what `manx serve` reads of strangers keeps its promises on the saved corpora of
+//! `fuzz/`, and on what is drawn from them.
+
+#[path = "../../trace/tests/fuzz/drawn.rs"]
+mod drawn;
+#[path = "fuzz/parsers.rs"]
+mod parsers;
+
+#[test]
+fn parsers_keep_their_promises_on_the_corpora_and_on_what_is_drawn_from_them() {
+    let mut checked = 0;
+    for corpus in drawn::corpora().iter().filter(|corpus| corpus.starts_with("serve-")) {
+        checked += drawn::each(corpus, |input| parsers::check(corpus, input));
+    }
+    assert!(checked > 5_000, "{checked} inputs");
+}

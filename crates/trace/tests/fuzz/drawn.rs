@@ -1,0 +1,104 @@
+//! The saved corpora of `fuzz/corpus`, and inputs drawn from them.
+
+use std::path::{Path, PathBuf};
+
+/// Inputs that are drawn from each saved one; with `MANX_LONG`, a hundred times as many.
+const DRAWN: u64 = 1_000;
+/// Bytes of an input at most, as `fuzz/run.sh` asks.
+const BYTES_MAX: usize = 4096;
+/// Words that turn up at the ends of what fields hold.
+const WORDS: [&[u8]; 8] = [
+    b"\0",
+    b"\xff\xff\xff\xff\xff\xff\xff\xff",
+    b"\x7f\xff\xff\xff",
+    b"\0\0\0\x80",
+    b"-1",
+    b"18446744073709551616",
+    b",",
+    b"\n",
+];
+
+/// Names of the corpora.
+pub fn corpora() -> Vec<String> {
+    let folder = std::fs::read_dir(folder()).expect("fuzz/corpus");
+    let mut names: Vec<String> =
+        folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Checks every saved input of a corpus, and those that are drawn from it. Returns how many.
+pub fn each(corpus: &str, mut check: impl FnMut(&[u8])) -> u64 {
+    let drawn = if std::env::var_os("MANX_LONG").is_some() { 100 * DRAWN } else { DRAWN };
+    let folder = std::fs::read_dir(folder().join(corpus)).expect("the corpus");
+    let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let seeds: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    let mut dice = Dice(corpus.bytes().map(u64::from).sum());
+    let mut checked = 0;
+    for (file, seed) in files.iter().zip(&seeds) {
+        for number in 0..=drawn {
+            let mut input = seed.clone();
+            // The saved input itself comes first.
+            for _ in 0..number.min(1 + dice.below(4)) {
+                let other = &seeds[dice.below(seeds.len() as u64) as usize];
+                change(&mut input, other, &mut dice);
+            }
+            let _told = Told { file, number, input: &input };
+            check(&input);
+            checked += 1;
+        }
+    }
+    checked
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
+}
+
+/// One change: a bit, a byte, a word, a piece lost, doubled, or of another input.
+fn change(input: &mut Vec<u8>, other: &[u8], dice: &mut Dice) {
+    let at = dice.below(input.len() as u64 + 1) as usize;
+    let length = (1 + dice.below(16) as usize).min(input.len() - at);
+    let word = WORDS[dice.below(WORDS.len() as u64) as usize];
+    match dice.below(7) {
+        0 => input.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (at % 8)),
+        1 => input.iter_mut().skip(at).take(1).for_each(|byte| *byte = dice.below(256) as u8),
+        2 => drop(input.splice(at..at + length.min(word.len()), word.iter().copied())),
+        3 => drop(input.splice(at..at, word.iter().copied())),
+        4 => drop(input.drain(at..at + length)),
+        5 => input.extend_from_within(at..at + length),
+        _ => {
+            input.truncate(at);
+            input.extend_from_slice(&other[dice.below(other.len() as u64 + 1) as usize..]);
+        }
+    }
+    input.truncate(BYTES_MAX);
+}
+
+/// Tells the input of a check that panics.
+struct Told<'a> {
+    file: &'a Path,
+    number: u64,
+    input: &'a [u8],
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let text = self.input.escape_ascii();
+            println!("input {} drawn from {}: {text}", self.number, self.file.display());
+        }
+    }
+}
+
+/// A stream of numbers: Knuth's MMIX.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
