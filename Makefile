@@ -90,7 +90,7 @@ test-linux-long: linux
 	for kind in ordered journal xfs postgres; do MANX=target/release/manx crates/cli/tests/linux/cuts $$kind $(or $(CUTS),300) || exit 1; done
 	MANX=target/release/manx crates/cli/tests/linux/applications
 
-# One second each, as many at once as there are cores, from the saved corpora.
+# One second each, as many at once as there are cores, from the saved corpora: `make test` checks these, and what is drawn from them.
 fuzz-minute: deps
 	timeout --kill-after=30 $(or $(MANX_TEST_LIMIT),3600) env PROFILE=minute AT_ONCE=$$(nproc) fuzz/run.sh 1
 

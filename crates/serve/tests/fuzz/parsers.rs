@@ -1,4 +1,4 @@
-//! Every parser of what `manx serve` reads of strangers, on whatever bytes: NBD, NVMe over TCP,
+//! The parsers of what `manx serve` reads of strangers, on whatever bytes: NBD, NVMe over TCP,
 //! vhost-user, a store. For `tests/corpora.rs`, and under coverage for `fuzz/`.
 //!
 //! A request that comes through must lie within the device, in whole sectors, with its data; what a
