@@ -4,7 +4,7 @@
 
 #![no_main]
 
-#[path = "../../crates/serve/tests/fuzz/parsers.rs"]
+#[path = "../../crates/serve/tests/all/parsers.rs"]
 mod parsers;
 
 use libfuzzer_sys::fuzz_target;

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-#[path = "../../crates/trace/tests/fuzz/readers.rs"]
+#[path = "../../crates/trace/tests/all/readers.rs"]
 mod readers;
 
 use libfuzzer_sys::fuzz_target;

@@ -1,10 +1,7 @@
 //! Every parser of what `manx serve` reads of strangers keeps its promises on the saved corpora of
 //! `fuzz/`, and on what is drawn from them.
 
-#[path = "../../trace/tests/fuzz/drawn.rs"]
-mod drawn;
-#[path = "fuzz/parsers.rs"]
-mod parsers;
+use crate::{drawn, parsers};
 
 #[test]
 fn parsers_keep_their_promises_on_the_corpora_and_on_what_is_drawn_from_them() {

@@ -1,4 +1,4 @@
-//! The promises of a reader of traces, checked on whatever bytes: for `tests/corpora.rs`, and under
+//! The promises of a reader of traces, checked on whatever bytes: for `corpora.rs`, and under
 //! coverage for `fuzz/`.
 //!
 //! The settings (units, event, remapping, where the stream is cut) follow from a hash of the bytes,

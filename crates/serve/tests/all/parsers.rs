@@ -1,5 +1,5 @@
 //! The parsers of what `manx serve` reads of strangers, on whatever bytes: NBD, NVMe over TCP,
-//! vhost-user, a store. For `tests/corpora.rs`, and under coverage for `fuzz/`.
+//! vhost-user, a store. For `corpora.rs`, and under coverage for `fuzz/`.
 //!
 //! A request that comes through must lie within the device, in whole sectors, with its data; what a
 //! session holds must stay bounded; nothing may panic.

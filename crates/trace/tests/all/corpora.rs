@@ -1,12 +1,7 @@
 //! Every reader of traces keeps its promises on the saved corpora of `fuzz/`, and on what is drawn
 //! from them.
 
-mod fuzz {
-    pub mod drawn;
-    pub mod readers;
-}
-
-use fuzz::{drawn, readers};
+use crate::{drawn, readers};
 
 #[test]
 fn readers_keep_their_promises_on_the_corpora_and_on_what_is_drawn_from_them() {
