@@ -1,5 +1,6 @@
 //! The saved corpora of `fuzz/corpus`, and inputs drawn from them.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Inputs that are drawn from each saved one; with `MANX_LONG`, a hundred times as many.
@@ -19,21 +20,16 @@ const WORDS: [&[u8]; 8] = [
 ];
 
 /// Names of the corpora.
-pub fn corpora() -> Vec<String> {
-    let folder = std::fs::read_dir(folder()).expect("fuzz/corpus");
-    let mut names: Vec<String> =
-        folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
+pub fn corpora() -> io::Result<Vec<String>> {
+    let name = |file: &PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(entries(&folder())?.iter().map(name).collect())
 }
 
 /// Checks every saved input of a corpus, and those that are drawn from it. Returns how many.
-pub fn each(corpus: &str, mut check: impl FnMut(&[u8])) -> u64 {
+pub fn each(corpus: &str, mut check: impl FnMut(&[u8])) -> io::Result<u64> {
     let drawn = if std::env::var_os("MANX_LONG").is_some() { 100 * DRAWN } else { DRAWN };
-    let folder = std::fs::read_dir(folder().join(corpus)).expect("the corpus");
-    let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let seeds: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    let files = entries(&folder().join(corpus))?;
+    let seeds = files.iter().map(std::fs::read).collect::<io::Result<Vec<Vec<u8>>>>()?;
     let mut dice = Dice(corpus.bytes().map(u64::from).sum());
     let mut checked = 0;
     for (file, seed) in files.iter().zip(&seeds) {
@@ -49,7 +45,17 @@ pub fn each(corpus: &str, mut check: impl FnMut(&[u8])) -> u64 {
             checked += 1;
         }
     }
-    checked
+    Ok(checked)
+}
+
+/// Paths of a folder's entries, in the order of their names.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let told =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
+    let paths = std::fs::read_dir(folder).map_err(told)?.map(|entry| Ok(entry?.path()));
+    let mut paths = paths.collect::<io::Result<Vec<PathBuf>>>().map_err(told)?;
+    paths.sort();
+    Ok(paths)
 }
 
 fn folder() -> PathBuf {
