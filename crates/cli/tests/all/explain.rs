@@ -218,14 +218,14 @@ fn attribution_and_a_timeline_change_nothing_of_an_array() {
     let (parts, attributed) = json(&[&run[..], &timeline].concat());
     assert_eq!((plain, false), (attributed, parts.is_null()));
     let bytes = std::fs::read(&file).unwrap();
-    let has = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    let text = String::from_utf8_lossy(&bytes);
     for name in [
         "drive 0/die 3",
         "drive 3/channel 7 bus",
         "drive 2/slow commands",
         "reads the rest of its row",
     ] {
-        assert!(has(name), "{name}");
+        assert!(text.contains(name), "{name}");
     }
 }
 
