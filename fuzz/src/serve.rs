@@ -4,6 +4,8 @@
 
 #![no_main]
 
+#[path = "../../crates/serve/tests/all/capsules.rs"]
+mod capsules;
 #[path = "../../crates/serve/tests/all/parsers.rs"]
 mod parsers;
 

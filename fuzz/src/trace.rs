@@ -4,6 +4,8 @@
 
 #![no_main]
 
+#[path = "../../crates/trace/tests/all/dice.rs"]
+mod dice;
 #[path = "../../crates/trace/tests/all/readers.rs"]
 mod readers;
 

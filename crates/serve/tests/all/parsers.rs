@@ -4,6 +4,7 @@
 //! A request that comes through must lie within the device, in whole sectors, with its data; what a
 //! session holds must stay bounded; nothing may panic.
 
+use crate::capsules::{NQN, capsule, connect, entry, ic_request};
 use manx_core::drive::Status;
 use manx_core::nvme::{Attributes, Options};
 use manx_core::units::Duration;
@@ -129,48 +130,18 @@ fn nvme_tcp(data: &[u8]) {
     if how & 2 == 0 {
         return feed(&mut *admin, &mut desk, bytes, step);
     }
-    let begun = [ic_request(), connect(0xffff, 0), enable()].concat();
+    let begun = [ic_request(0), connect(0xffff, 0), enable()].concat();
     feed(&mut *admin, &mut desk, &begun, usize::MAX);
     let mut io = target.session(None);
-    let mut whole = [ic_request(), connect(1, 1)].concat();
+    let mut whole = [ic_request(0), connect(1, 1)].concat();
     whole.extend_from_slice(bytes);
     feed(&mut *io, &mut desk, &whole, step);
 }
 
-const NQN: &str = "nqn.2026-01.io.manx:disk";
-
-fn ic_request() -> Vec<u8> {
-    let mut pdu = vec![0; 128];
-    (pdu[2], pdu[4]) = (128, 128);
-    pdu
-}
-
-fn capsule(command: &[u8; 64], data: &[u8]) -> Vec<u8> {
-    let length = 72 + data.len() as u32;
-    let mut pdu = vec![4, 0, 72, if data.is_empty() { 0 } else { 72 }];
-    pdu.extend_from_slice(&length.to_le_bytes());
-    pdu.extend_from_slice(command);
-    pdu.extend_from_slice(data);
-    pdu
-}
-
-fn connect(controller: u16, queue: u16) -> Vec<u8> {
-    let mut command = [0; 64];
-    (command[0], command[1], command[4], command[39]) = (0x7f, 0x40, 1, 1);
-    command[32..36].copy_from_slice(&1024u32.to_le_bytes());
-    command[42..44].copy_from_slice(&queue.to_le_bytes());
-    command[44] = 31;
-    let mut data = vec![0; 1024];
-    data[16..18].copy_from_slice(&controller.to_le_bytes());
-    data[256..256 + NQN.len()].copy_from_slice(NQN.as_bytes());
-    data[512..520].copy_from_slice(b"nqn.host");
-    capsule(&command, &data)
-}
-
 /// Property Set of the controller's configuration.
 fn enable() -> Vec<u8> {
-    let mut command = [0; 64];
-    (command[0], command[1], command[39], command[44]) = (0x7f, 0x40, 0x5a, 0x14);
+    let mut command = entry(0x7f, 0, 0, 0, 0x5a);
+    command[44] = 0x14;
     command[48..52].copy_from_slice(&0x0046_0001u32.to_le_bytes());
     capsule(&command, &[])
 }

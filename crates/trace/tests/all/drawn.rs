@@ -1,5 +1,6 @@
 //! The saved corpora of `fuzz/corpus`, and inputs drawn from them.
 
+use crate::dice::Dice;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub fn each(corpus: &str, mut check: impl FnMut(&[u8])) -> io::Result<u64> {
     let drawn = if std::env::var_os("MANX_LONG").is_some() { 100 * DRAWN } else { DRAWN };
     let files = entries(&folder().join(corpus))?;
     let seeds = files.iter().map(std::fs::read).collect::<io::Result<Vec<Vec<u8>>>>()?;
-    let mut dice = Dice(corpus.bytes().map(u64::from).sum());
+    let mut dice = Dice::of(corpus.as_bytes());
     let mut checked = 0;
     for (file, seed) in files.iter().zip(&seeds) {
         for number in 0..=drawn {
@@ -95,16 +96,5 @@ impl Drop for Told<'_> {
             let text = self.input.escape_ascii();
             println!("input {} drawn from {}: {text}", self.number, self.file.display());
         }
-    }
-}
-
-/// A stream of numbers: Knuth's MMIX.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
     }
 }

@@ -4,6 +4,7 @@
 //! The settings (units, event, remapping, where the stream is cut) follow from a hash of the bytes,
 //! so that a corpus file is a plain trace.
 
+use crate::dice::Dice;
 use manx_base::RequestSource;
 use manx_base::units::{Bytes, Duration, Op};
 use manx_trace::format::FORMATS;
@@ -104,24 +105,6 @@ fn settings(format: Option<TraceFormat>, dice: &mut Dice) -> TraceSpec {
         align: Bytes::new([0, 0, 4096][dice.below(3) as usize]),
         remap: [Remap::None, Remap::Modulo, Remap::Dense, Remap::Scale][dice.below(4) as usize],
         ..TraceSpec::new("fuzz")
-    }
-}
-
-/// Settings drawn from the bytes themselves.
-struct Dice(u64);
-
-impl Dice {
-    /// FNV-1a of the bytes.
-    fn of(data: &[u8]) -> Self {
-        Dice(data.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-        }))
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
     }
 }
 
