@@ -276,7 +276,8 @@ fn from_bins<const N: usize>(bins: &At<'_>, wanted: [f64; N]) -> Result<[f64; N]
 fn counted(of: &Latencies, side: &At<'_>) -> Result<(), MeasureError> {
     let clat = clat(side)?;
     let (mean, [p50, p90, p99, p99_9]) = (of.mean_us, of.percentiles_us);
-    // Four tenths of them took the median or longer, nine hundredths the next, and so on.
+    // Of the slower half, four tenths of all took the median at least, nine hundredths p90, and so
+    // on.
     let least = 0.4 * p50 + 0.09 * p90 + 0.009 * p99 + 0.001 * p99_9;
     if mean < least * (1.0 - SLACK) {
         return Err(clat.error(format!(
