@@ -26,13 +26,15 @@ help:
 	@echo "make book    docs/ as a book, into target/book (needs mdBook: cargo install mdbook)"
 	@echo "make deps    only install what is missing"
 
-# The lints need Rust alone: meanwhile the rest is installed.
+# The build needs Rust alone, and has the lints (.ci/tests): meanwhile the rest is installed.
 test: deps-cc deps-rust
+	$(CARGO) fmt --check
 	@mkdir -p target; $(MAKE) --no-print-directory deps >target/deps.log 2>&1 & others=$$!; \
-	$(MAKE) --no-print-directory lints; linted=$$?; \
-	wait $$others; installed=$$?; cat target/deps.log; [ $$linted = 0 ] && [ $$installed = 0 ]
+	CARGO="$(CARGO)" .ci/tests --no-run; built=$$?; \
+	wait $$others; installed=$$?; cat target/deps.log; [ $$built = 0 ] && [ $$installed = 0 ]
 	CARGO="$(CARGO)" .ci/tests
 
+# The lints alone, of every target: sooner there than with the build.
 lints:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --profile ci --workspace --all-targets -- -D warnings

@@ -43,6 +43,7 @@ pub use crash::{power_cut::AtRisk, shut_down::Rest};
 pub use dies::power::PowerSpec;
 pub use face::command::{Command, Completion, Payload, PredictableLatency, Stamp, Status};
 pub use face::spec::{Arbitration, FirmwareSpec};
+pub use gc::mode::RunsAtOnce;
 pub use gc::windows::{WindowSchedule, Windows};
 pub use media::scrub::ScrubSpec;
 pub use observe::attribution::{Attributed, Story};

@@ -9,6 +9,7 @@ mod planes;
 mod predictable;
 mod program_suspension;
 mod rain;
+mod release;
 mod requests;
 mod room;
 mod rotation;

@@ -21,8 +21,9 @@
 //! may reclaim more blocks at once than one of each channel ([`Parallel`]). R_v depends on TW and
 //! on the load; it is taken as given.
 
+use manx_core::drive::RunsAtOnce;
 use manx_core::flash::{Capacity, Device, Layout, Timing};
-use manx_core::ftl::{GcMode, GcSpec, VictimUnit, Watermark};
+use manx_core::ftl::{GcSpec, VictimUnit, Watermark};
 use manx_core::units::{Bandwidth, Bytes, Duration};
 
 /// The busy hours into which a day's writes fall, in seconds (IODA's formula: 8 h).
@@ -180,13 +181,13 @@ impl Parallel {
             VictimUnit::PlaneGroup => (flash.group, per_die),
             VictimUnit::Block => (1, 1),
         };
-        let at_once = match (gc.mode, gc.per_channel) {
-            (GcMode::Controller, _) => {
+        let at_once = match (gc.mode.runs_at_once(), gc.per_channel) {
+            (RunsAtOnce::OnDrive, _) => {
                 return Self { blocks: victim, per_channel: victim, per_die };
             }
-            (GcMode::Base | GcMode::ChannelPreemptive, _) => 1,
-            (GcMode::PlaneBlocking, limit @ 1..) => limit.min(flash.dies / flash.channels),
-            (GcMode::PlaneBlocking | GcMode::Preemptive | GcMode::Nogc, _) => {
+            (RunsAtOnce::OnChannel, _) => 1,
+            (RunsAtOnce::OnDie, limit @ 1..) => limit.min(flash.dies / flash.channels),
+            (RunsAtOnce::OnDie | RunsAtOnce::InPool, _) => {
                 let unit =
                     if gc.unit == VictimUnit::Block { GcUnit::Block } else { GcUnit::PlaneGroup };
                 return Self::of_unit(unit, flash);

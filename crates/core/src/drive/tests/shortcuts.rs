@@ -18,6 +18,16 @@ fn full(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) -> Drive {
 
 /// The drive with so many map units in a row.
 fn full_of(units: u64, gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) -> Drive {
+    full_with((units, true), gc, rain, spec)
+}
+
+/// The drive whose pages carry their versions, or not: then commands of one unit go directly.
+fn full_with(
+    (units, with_content): (u64, bool),
+    gc: &GcSpec,
+    rain: Option<&RainSpec>,
+    spec: DriveSpec,
+) -> Drive {
     let mut device = ttflash(24);
     (device.geometry.channels, device.geometry.ways) = (8, 2);
     device.geometry.pages = 16 / units as u32;
@@ -31,18 +41,18 @@ fn full_of(units: u64, gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) ->
     let state = PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() };
     precondition(&mut map, &state, 1, None, &mut |_| true).expect("room");
     map.begin_run(&ftl, gc, &device, 1);
-    let mut drive = Drive::new(&device, &spec, gc, map, true);
+    let mut drive = Drive::new(&device, &spec, gc, map, with_content);
     rain.into_iter().for_each(|rain| drive.keep_parity(rain));
     drive
 }
 
 /// Reads, writes, deallocations and flushes, mostly of few pages and in a part of the drive, so
-/// that stripes meet.
+/// that stripes meet. Deallocations come late: copies are not fused from the first one on.
 fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
     let pages = drive.sectors() / u64::from(PAGE);
     let op = match rng.below(24) {
         0 => Op::Flush,
-        1 => Op::Trim,
+        1 if id >= 2_000 => Op::Trim,
         2..8 => Op::Read,
         _ => Op::Write,
     };
@@ -153,6 +163,21 @@ fn what_takes_a_shortcut_does_what_it_would_do_otherwise() {
                 compare(&gc, rain, spec, 7);
             }
         }
+    }
+}
+
+/// Commands of one mapping unit, which have no request, between those that have one.
+#[test]
+fn a_command_that_goes_directly_does_what_it_would_do_with_a_request() {
+    for (mode, seed) in GcMode::ALL.into_iter().flat_map(|mode| (0..3).map(move |at| (mode, at))) {
+        let (soft, hard) = (0.15.into(), 0.08.into());
+        let copyback = mode == GcMode::PlaneBlocking;
+        let gc = GcSpec { mode, copyback, soft, hard, ..GcSpec::default() };
+        let spec =
+            DriveSpec { buffer: Bytes::kib([64, 512][seed as usize % 2]), ..DriveSpec::default() };
+        let drive = full_with((1 + seed, false), &gc, None, spec);
+        assert!(drive.clone().is_direct(), "{mode:?}");
+        compare_with(drive, &gc, None, seed, |long| long.take_the_long_way());
     }
 }
 

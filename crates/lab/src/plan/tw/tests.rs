@@ -3,6 +3,7 @@
 
 use super::*;
 use manx_core::config::{builtin_device, device_names, load_device};
+use manx_core::ftl::GcMode;
 use proptest::prelude::*;
 
 fn device(name: &str) -> Device {

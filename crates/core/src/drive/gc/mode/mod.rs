@@ -65,6 +65,33 @@ pub(in crate::drive) enum Admission {
     PlaneInTurn,
 }
 
+/// How many GC runs copy their victims at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunsAtOnce {
+    /// One on the drive.
+    OnDrive,
+    /// One on each channel.
+    OnChannel,
+    /// One on each die, and so many on a channel as `gc.per_channel` says (0: no limit).
+    OnDie,
+    /// One in each pool.
+    InPool,
+}
+
+impl GcMode {
+    /// How many GC runs copy at once, as the mode's lease has it.
+    pub fn runs_at_once(self) -> RunsAtOnce {
+        let Lease { scope, admission, .. } = Lease::of(self);
+        match (admission, scope) {
+            (Admission::ZeroCost | Admission::AtOnce, _) => RunsAtOnce::InPool,
+            (Admission::PlaneInTurn, _) => RunsAtOnce::OnDie,
+            (Admission::InTurn, Scope::Drive) => RunsAtOnce::OnDrive,
+            (Admission::InTurn, Scope::Channel | Scope::Nothing) => RunsAtOnce::OnChannel,
+            (Admission::InTurn, Scope::Die) => unreachable!("a plane's turn is PlaneInTurn"),
+        }
+    }
+}
+
 impl Lease {
     /// The lease of a mode.
     pub fn of(mode: GcMode) -> Self {
