@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test lints test-long test-guest test-faults test-mutants test-soak test-floor test-between test-advise test-python linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-rust deps-fio deps-nbd deps-nbdkit deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
+.PHONY: help test built lints test-long test-guest test-faults test-mutants test-soak test-floor test-between test-advise test-python linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-rust deps-fio deps-nbd deps-nbdkit deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -30,9 +30,12 @@ help:
 test: deps-cc deps-rust
 	$(CARGO) fmt --check
 	@mkdir -p target; $(MAKE) --no-print-directory deps >target/deps.log 2>&1 & others=$$!; \
-	CARGO="$(CARGO)" .ci/tests --no-run; built=$$?; \
+	$(MAKE) --no-print-directory built; built=$$?; \
 	wait $$others; installed=$$?; cat target/deps.log; [ $$built = 0 ] && [ $$installed = 0 ]
 	CARGO="$(CARGO)" .ci/tests
+
+built:
+	CARGO="$(CARGO)" .ci/tests --no-run
 
 # The lints alone, of every target: sooner there than with the build.
 lints:

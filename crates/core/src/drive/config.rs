@@ -128,6 +128,7 @@ impl DriveConfig {
     /// every mapped page starts at version 1.
     pub fn build(&self, mut map: PageMap, with_content: bool) -> Drive {
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
+        map.count_from_now();
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, with_content);
         drive.keep_parity(&self.rain);
         drive.keep_map_on_flash(&self.ftl.map);

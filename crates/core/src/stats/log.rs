@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// Counts of a log-block FTL since its lanes were made.
+    /// Counts of a log-block FTL since the run began.
     pub struct LogCounters {
         /// Host writes.
         sum writes: u64,

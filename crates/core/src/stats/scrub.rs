@@ -97,8 +97,8 @@ pub struct ScrubReport {
     /// Pages beyond correction that the scrubber met; it leaves them as they are (pages, in mapping
     /// units).
     pub uncorrectable_scrubbed: u64,
-    /// Pages beyond correction that the drive read for itself: for partial pages, for parity, for
-    /// copies over the channel (pages, in mapping units).
+    /// Pages beyond correction that the drive read for itself: for partial pages, for parity, to
+    /// compute another page, for copies over the channel (pages, in mapping units).
     pub uncorrectable_internal: u64,
     /// Pages copied without error correction (pages, in mapping units).
     pub unchecked_copies: u64,

@@ -7,6 +7,7 @@ use crate::drive::buffer::slots;
 use crate::drive::dies::queues::FlashOp;
 use crate::drive::features::Scheme;
 use crate::drive::later::Task;
+use crate::drive::parity::repair::Beyond;
 use crate::ftl::Stream;
 use crate::sim::NIL;
 use crate::units::{Instant, Lane, Ppn};
@@ -83,15 +84,17 @@ impl Drive {
     /// computed from its stripe, or the read will end with an error.
     #[inline(never)]
     fn check_aged(&mut self, now: Instant, request: u32, number: u32, page: Ppn, feeds: u32) {
-        if self.requests[request].unrecovered || !self.flash.is_lost(now, page) {
+        if !self.flash.is_lost(now, page) {
             return;
         }
         self.counters.retry.lost_pages += 1;
         // A page that another one is computed from takes that one with it.
-        let repaired = feeds == NIL && self.repair(now, request, number);
-        self.counters.retry.repaired += u64::from(repaired);
-        self.counters.retry.failed_reads += u64::from(!repaired);
-        self.requests[request].unrecovered |= !repaired;
+        let repairs = feeds == NIL
+            && !self.requests[request].unrecovered
+            && self.repair(now, (request, number), page, Beyond::Age);
+        if !repairs {
+            self.page_is_beyond(request, Beyond::Age);
+        }
     }
 
     /// Page `number` of a read can be translated now; meanwhile it may have come into the buffer,

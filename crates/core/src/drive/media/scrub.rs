@@ -30,6 +30,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::later::Task;
+use crate::drive::parity::repair::Beyond;
 use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
 use crate::sim::NIL;
@@ -426,11 +427,8 @@ impl Drive {
         }
         scrub.counters.uncorrectable += 1;
         // A page that another one is computed from takes that one with it.
-        let repaired = feeds == NIL && self.repair(now, request, number);
-        if let Some(scrub) = &mut self.scrub {
-            scrub.counters.repaired += u64::from(repaired);
-        }
-        self.requests[request].unrecovered |= !repaired;
+        let repairs = feeds == NIL && self.repair(now, (request, number), page, Beyond::BitErrors);
+        self.requests[request].unrecovered |= !repairs;
     }
 
     /// Errors that the pages of the drive hold, of those that are valid: the sum, and the most of a

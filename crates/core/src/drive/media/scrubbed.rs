@@ -3,6 +3,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::media::scrub::{Job, Rewrite, end_of_array_read};
+use crate::drive::parity::repair::Beyond;
 use crate::units::{Instant, Ppn};
 
 impl Drive {
@@ -84,8 +85,8 @@ impl Drive {
             return;
         }
         scrub.counters.uncorrectable_internal += 1;
-        if let Owner::Rebuild { request, .. } = owner {
-            self.requests[request].unrecovered = true;
+        if let Owner::Rebuild { rebuild, .. } = owner {
+            self.member_is_beyond(rebuild, Beyond::BitErrors);
         }
     }
 

@@ -7,10 +7,16 @@ use crate::drive::later::Task;
 use crate::drive::parity::in_place::{Update, bits, unmixed};
 use crate::drive::parity::log_structured_read;
 use crate::drive::parity::reconstruct::Rebuild;
+use crate::drive::parity::repair::{Beyond, Repair};
 use crate::drive::{Drive, Stamp};
 use crate::ftl::{Stream, part_of, version_of};
 use crate::sim::NIL;
 use crate::units::{Instant, Pool, Ppn, SECTOR};
+
+/// The version of a page of which the buffer may have a part.
+fn over_version(over: Option<Stamp>, version: u32) -> u32 {
+    over.map_or(version, |stamp| slots::over(stamp, version))
+}
 
 impl Drive {
     /// An extra read is done.
@@ -24,6 +30,9 @@ impl Drive {
         let FlashOp { ppn, gc_met, sectors, .. } = self.ops[op];
         self.counters.units_read += 1;
         self.requests[request].gc_blocked |= gc_met.anywhere();
+        if self.flash.is_lost(now, ppn) {
+            self.member_is_beyond(rebuild, Beyond::Age);
+        }
         let there = self.ports.cross_dram(now, u64::from(sectors) * SECTOR);
         self.rebuild_gains(now, op, rebuild, (ppn, there));
         self.end_of_read(now, ppn);
@@ -72,30 +81,36 @@ impl Drive {
     /// A page is computed.
     pub(in crate::drive) fn rebuilt(&mut self, now: Instant, rebuild: u32) {
         if let Some(superblock) = &mut self.superblock {
-            let log_structured_read::Rebuild { request, number, page, value, over, .. } =
+            let log_structured_read::Rebuild { request, number, page, value, over, repair, .. } =
                 superblock.rebuilds[rebuild];
             superblock.rebuilds.release(rebuild);
-            let version = version_of(page, value);
-            return self.page_is_computed(now, rebuild, (request, number), over, version);
+            let version = over_version(over, version_of(page, value));
+            return self.page_is_computed(now, rebuild, (request, number), version, repair);
         }
         let Some(rain) = &mut self.rain else { return };
-        let Rebuild { request, number, lpn, value, over, .. } = rain.rebuilds[rebuild];
+        let Rebuild { request, number, lpn, value, over, repair, .. } = rain.rebuilds[rebuild];
         rain.rebuilds.release(rebuild);
-        self.page_is_computed(now, rebuild, (request, number), over, unmixed(lpn, value));
+        let version = over_version(over, unmixed(lpn, value));
+        self.page_is_computed(now, rebuild, (request, number), version, repair);
     }
 
-    /// Page `number` of a request is computed and holds `version`, but for what the buffer has of
-    /// it.
+    /// Page `number` of a request is computed and holds `version`, unless a member was beyond
+    /// correction.
     fn page_is_computed(
         &mut self,
         now: Instant,
         rebuild: u32,
         (request, number): (u32, u32),
-        over: Option<Stamp>,
         version: u32,
+        repair: Repair,
     ) {
+        match repair {
+            Repair { fails: Some(beyond), .. } => self.page_is_beyond(request, beyond),
+            Repair { of: Some(beyond), .. } => self.count_repaired(beyond),
+            Repair { of: None, fails: None } => {}
+        }
         let r = &mut self.requests[request];
-        r.note_version(number, over.map_or(version, |stamp| slots::over(stamp, version)));
+        r.note_version(number, version);
         r.remaining -= 1;
         if r.remaining == 0 {
             self.book_rebuilt(Some(rebuild));

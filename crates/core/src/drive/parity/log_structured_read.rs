@@ -17,6 +17,7 @@
 //! itself.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::parity::repair::Repair;
 use crate::drive::{Drive, Reconstruct, Stamp};
 use crate::ftl::Translation;
 use crate::sim::NIL;
@@ -36,16 +37,17 @@ pub(in crate::drive) struct Rebuild {
     pub(super) over: Option<Stamp>,
     /// All that came are in the controller's memory.
     pub(super) ready: Instant,
+    pub(super) repair: Repair,
 }
 
 /// A page on flash that a read asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::drive) struct Asked {
     /// The first page of its stripe.
-    stripe: Ppn,
+    pub(super) stripe: Ppn,
     /// Which page of the request.
-    number: u32,
-    page: Ppn,
+    pub(super) number: u32,
+    pub(super) page: Ppn,
 }
 
 impl Drive {
@@ -157,12 +159,22 @@ impl Drive {
             self.enqueue(now, op);
         }
         let (Some((rebuild, target)), Some(computed)) = (rebuild, computed) else { return };
+        self.read_others(now, (request, rebuild), computed.page, fellows, target.sectors);
+    }
+
+    /// Reads the pages of the stripe of `page` that are not among `fellows`.
+    pub(super) fn read_others(
+        &mut self,
+        now: Instant,
+        (request, rebuild): (u32, u32),
+        page: Ppn,
+        fellows: &[Asked],
+        sectors: u32,
+    ) {
         let width = self.ftl.superstripes().map_or(0, |stripes| stripes.width());
         for place in 0..width as usize {
-            let other = self
-                .ftl
-                .superstripes()
-                .and_then(|stripes| stripes.stripe_of(computed.page).nth(place));
+            let other =
+                self.ftl.superstripes().and_then(|stripes| stripes.stripe_of(page).nth(place));
             let Some(other) = other.filter(|page| !fellows.iter().any(|asked| asked.page == *page))
             else {
                 continue;
@@ -171,21 +183,20 @@ impl Drive {
             self.ftl.read_started(other);
             let lane = self.flash.layout.lane_of(self.flash.layout.block_of(other));
             let owner = Owner::Rebuild { request, rebuild };
-            let op =
-                self.ops.insert(FlashOp::new(owner, Class::Read, lane, other, 1, target.sectors));
+            let op = self.ops.insert(FlashOp::new(owner, Class::Read, lane, other, 1, sectors));
             self.enqueue(now, op);
         }
     }
 
-    fn open_stripe(&mut self, request: u32, asked: Asked) -> u32 {
+    pub(super) fn open_stripe(&mut self, request: u32, asked: Asked) -> u32 {
         let Asked { number, page, .. } = asked;
         self.counters.rain.reconstructed_pages += 1;
         let lpn = self.unit(request, number).lpn;
         let over = self.buffer.find(lpn).map(|slot| self.buffer.slot(slot).stamp);
         self.requests[request].remaining += 1;
         let left = self.ftl.superstripes().map_or(0, |stripes| stripes.width() - 1);
-        let ready = Instant::START;
-        let rebuild = Rebuild { request, number, page, left, value: 0, over, ready };
+        let (value, ready, repair) = (0, Instant::START, Repair::default());
+        let rebuild = Rebuild { request, number, page, left, value, over, ready, repair };
         self.superblock.as_mut().map_or(NIL, |superblock| superblock.rebuilds.insert(rebuild))
     }
 }

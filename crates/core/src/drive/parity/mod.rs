@@ -1,10 +1,12 @@
 //! Parity inside the drive: `in_place` with the pages or `log_structured` behind them, over
 //! superblocks; reads that are reconstructed (`reconstruct`, `log_structured_read`) on the
-//! controller's engines (`xor`); `ended` acts on the end of an operation.
+//! controller's engines (`xor`), and those of pages that no error correction brings back
+//! (`repair`); `ended` acts on the end of an operation.
 
 pub(in crate::drive) mod ended;
 pub(in crate::drive) mod in_place;
 pub(in crate::drive) mod log_structured;
 pub(in crate::drive) mod log_structured_read;
 pub(in crate::drive) mod reconstruct;
+pub(in crate::drive) mod repair;
 pub(in crate::drive) mod xor;

@@ -27,6 +27,7 @@
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
 use crate::drive::gc::forecast::Forecast;
+use crate::drive::parity::repair::Repair;
 use crate::drive::{CostRule, Drive, Reconstruct, Stamp};
 use crate::ftl::{Stripes, Translation};
 use crate::sim::NIL;
@@ -47,6 +48,7 @@ pub(in crate::drive) struct Rebuild {
     pub(super) over: Option<Stamp>,
     /// All that came are in the controller's memory.
     pub(super) ready: Instant,
+    pub(super) repair: Repair,
 }
 
 /// The verdict on a stripe of a read.
@@ -279,42 +281,15 @@ impl Drive {
         self.read_extra(now, request, rebuild, parity, target.sectors);
     }
 
-    /// A page that the request has read in vain is computed from its stripe; false where that
-    /// cannot be.
-    pub(in crate::drive) fn repair(&mut self, now: Instant, request: u32, number: u32) -> bool {
-        let unit = self.unit(request, number);
-        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
-        let (stripe, member) = stripes.member_of(unit.lpn);
-        if rain.is_updating(stripe) || self.ftl.member_at(unit.lpn).is_none() {
-            return false;
-        }
-        if let Some(slot) = self.buffer.find(unit.lpn).map(|slot| self.buffer.slot(slot))
-            && slot.mask & unit.mask() == unit.mask()
-        {
-            // The host has written it meanwhile: the newer version is at hand.
-            let version = slot.stamp.version;
-            self.requests[request].note_version(number, version);
-            return true;
-        }
-        let (data, parity) = (stripes.data(), stripes.parity(stripe));
-        let (rebuild, target) = self.open_rebuild(request, unit.lpn);
-        for other in (0..data).filter(|other| *other != member) {
-            if let Some(lpn) = self.ftl.stripes().map(|stripes| stripes.member(stripe, other)) {
-                self.read_extra(now, request, rebuild, lpn, target.sectors);
-            }
-        }
-        self.read_extra(now, request, rebuild, parity, target.sectors);
-        true
-    }
-
-    fn open_rebuild(&mut self, request: u32, lpn: Lpn) -> (u32, Unit) {
+    pub(super) fn open_rebuild(&mut self, request: u32, lpn: Lpn) -> (u32, Unit) {
         let number = lpn.0 - self.unit(request, 0).lpn.0;
         let over = self.buffer.find(lpn).map(|slot| self.buffer.slot(slot).stamp);
         let unit = self.unit(request, number);
         self.requests[request].remaining += 1;
         self.counters.rain.reconstructed_pages += 1;
         let ready = Instant::START;
-        let rebuild = Rebuild { request, number, lpn, left: 0, value: 0, over, ready };
+        let (left, value, repair) = (0, 0, Repair::default());
+        let rebuild = Rebuild { request, number, lpn, left, value, over, ready, repair };
         (self.rain.as_mut().map_or(NIL, |rain| rain.rebuilds.insert(rebuild)), unit)
     }
 
@@ -326,7 +301,14 @@ impl Drive {
 
     /// Reads a member that the request did not ask for, or the parity; one never written holds
     /// nothing.
-    fn read_extra(&mut self, now: Instant, request: u32, rebuild: u32, lpn: Lpn, sectors: u32) {
+    pub(super) fn read_extra(
+        &mut self,
+        now: Instant,
+        request: u32,
+        rebuild: u32,
+        lpn: Lpn,
+        sectors: u32,
+    ) {
         let Some(ppn) = self.ftl.member_at(lpn) else { return };
         self.counters.rain.extra_reads += 1;
         self.count_member(rebuild);

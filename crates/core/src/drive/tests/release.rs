@@ -67,15 +67,19 @@ fn superblocks() -> Bench {
     Bench { device, drive, done: Vec::new(), next_id: 0 }
 }
 
-/// Eight chains side by side have one channel. Where no dry run can be made (`replay`) the forecast
-/// is of the channel's transfers: an estimate, 16 % short of what happens here.
+/// Eight chains side by side have one channel. Where no dry run is made (`replay`; here the drive
+/// has no windows, and one with faults makes none either) the forecast is of the channel's
+/// transfers: an estimate, 16 % short of what happens here.
 #[test]
 fn the_chains_of_a_superblock_share_their_channel_in_a_forecast_without_a_dry_run() {
     let (mut bench, mut rng) = (superblocks(), Rng::stream(1, "release"));
     let pages = bench.drive.sectors() / u64::from(PAGE);
     let (mut now, mut runs, mut said, mut real) = (start(), 0, Duration::ZERO, Duration::ZERO);
     let mut collections = 0;
-    while runs < 40 {
+    for _ in 0..20_000 {
+        if runs == 40 {
+            break;
+        }
         now += Duration::from_us(300);
         bench.write(now, rng.below(pages));
         bench.advance_to(now + Duration::from_ns(1));
@@ -93,5 +97,6 @@ fn the_chains_of_a_superblock_share_their_channel_in_a_forecast_without_a_dry_ru
             runs += 1;
         }
     }
-    assert!(said * 4 > real * 3 && said * 10 < real * 11, "{said} said, {real} real");
+    assert_eq!(runs, 40);
+    assert!(said * 10 > real * 8 && said * 10 < real * 9, "{said} said, {real} real");
 }

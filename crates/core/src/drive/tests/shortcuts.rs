@@ -47,7 +47,7 @@ fn full_with(
 }
 
 /// Reads, writes, deallocations and flushes, mostly of few pages and in a part of the drive, so
-/// that stripes meet. Deallocations come late: copies are not fused from the first one on.
+/// that stripes meet. Deallocations come late: from the first one on no copies are fused.
 fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
     let pages = drive.sectors() / u64::from(PAGE);
     let op = match rng.below(24) {
@@ -85,7 +85,7 @@ fn advance(drive: &mut Drive, limit: Instant) -> Vec<String> {
 
 /// Plays the same on a drive that takes shortcuts and on one that does not.
 fn compare(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec, seed: u64) {
-    compare_with(full(gc, rain, spec), gc, rain, seed, |long| long.long_way = true);
+    compare_with(full(gc, rain, spec), gc, rain, seed, |long| long.take_the_long_way());
 }
 
 /// Plays the same on a drive, and on one that was made `other`.
@@ -191,7 +191,7 @@ fn a_chain_that_copies_rows_goes_on_as_it_would_through_the_lists() {
         let gc = GcSpec { mode, copyback, soft, hard, ..GcSpec::default() };
         let spec = DriveSpec { buffer: Bytes::kib(512), scheduler, ..DriveSpec::default() };
         let drive = full_of(2 + seed, &gc, None, spec);
-        compare_with(drive, &gc, None, seed, |long| long.long_way = true);
+        compare_with(drive, &gc, None, seed, |long| long.take_the_long_way());
     }
 }
 

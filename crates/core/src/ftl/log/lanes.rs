@@ -28,6 +28,8 @@ pub struct LogLanes {
     bad: Vec<Vec<Block>>,
     factory_bad: u32,
     retired: u64,
+    /// Counters when the run began.
+    before: LogCounters,
 }
 
 /// The blocks that lanes have lost.
@@ -59,6 +61,7 @@ impl LogLanes {
             bad: vec![Vec::new(); layout.lanes as usize],
             factory_bad: 0,
             retired: 0,
+            before: LogCounters::default(),
         })
     }
 
@@ -197,8 +200,12 @@ impl LogLanes {
         (self.factory_bad, self.retired)
     }
 
-    /// Counters of all lanes, added up.
+    /// Counters of all lanes since the run began, added up; the largest values are of all time.
     pub fn counters(&self) -> LogCounters {
+        self.counters_of_all_time().since(&self.before)
+    }
+
+    fn counters_of_all_time(&self) -> LogCounters {
         let mut all = LogCounters::default();
         self.lanes.iter().for_each(|lane| all.add(lane.counters()));
         all
@@ -216,6 +223,13 @@ impl PageMap {
     pub fn with_log_blocks(mut self, ftl: &FtlSpec) -> Result<Self, String> {
         self.log = Some(Box::new(LogLanes::new(ftl, &self.layout, self.user)?));
         Ok(self)
+    }
+
+    /// The run begins: a log-block FTL counts from now on.
+    pub(crate) fn count_from_now(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.before = log.counters_of_all_time();
+        }
     }
 
     /// The log-block FTL, where the drive has one.

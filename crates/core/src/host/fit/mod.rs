@@ -145,11 +145,9 @@ impl Fitter {
             Op::Flush => 3,
         };
         self.counts[kind] += 1;
-        if kind < 3 {
-            // A trim has no size that counts.
-            let sectors = if kind == 2 { 0 } else { record.sectors };
-            self.rhythm.add(record.at.as_ns(), kind == 0, sectors);
-        }
+        // A trim has no size that counts, and a flush none.
+        let sectors = if kind < 2 { record.sectors } else { 0 };
+        self.rhythm.add(record.at.as_ns(), kind == 0, sectors);
         if !matches!(record.op, Op::Read | Op::Write) || record.sectors == 0 {
             return;
         }

@@ -15,15 +15,17 @@ struct Piece {
     start: u64,
     reads: u64,
     writes: u64,
-    /// Sectors that were read and written.
+    /// Sectors that were read and written, and the requests that had any.
     sectors: [u64; 2],
+    sized: [u64; 2],
     /// By what came before and what comes: reads first.
     gaps: [[[u32; GAPS]; 2]; 2],
 }
 
 impl Piece {
     fn new(start: u64) -> Self {
-        Self { start, reads: 0, writes: 0, sectors: [0; 2], gaps: [[[0; GAPS]; 2]; 2] }
+        let (sectors, sized) = ([0; 2], [0; 2]);
+        Self { start, reads: 0, writes: 0, sectors, sized, gaps: [[[0; GAPS]; 2]; 2] }
     }
 
     fn requests(&self) -> u64 {
@@ -34,6 +36,7 @@ impl Piece {
         self.reads += other.reads;
         self.writes += other.writes;
         self.sectors = [0, 1].map(|kind| self.sectors[kind] + other.sectors[kind]);
+        self.sized = [0, 1].map(|kind| self.sized[kind] + other.sized[kind]);
         let theirs = other.gaps.as_flattened().as_flattened();
         for (count, more) in self.gaps.as_flattened_mut().as_flattened_mut().iter_mut().zip(theirs)
         {
@@ -71,6 +74,7 @@ impl Rhythm {
         }
         *(if is_read { &mut piece.reads } else { &mut piece.writes }) += 1;
         piece.sectors[usize::from(is_write)] += u64::from(sectors);
+        piece.sized[usize::from(is_write)] += u64::from(sectors > 0);
         if self.run > 0 && self.was_write != is_write {
             self.end_run();
         }
@@ -107,9 +111,8 @@ impl Rhythm {
         for (piece, end) in self.pieces.iter().zip(ends) {
             let length = (end - piece.start) as f64;
             let large = [0, 1].map(|kind| {
-                let requests = if kind == 0 { piece.reads } else { piece.writes };
                 let [small, large] = split[kind];
-                let mean = piece.sectors[kind] as f64 / requests.max(1) as f64;
+                let mean = piece.sectors[kind] as f64 / piece.sized[kind].max(1) as f64;
                 let share = if large > small { (mean - small) / (large - small) } else { 0.0 };
                 tenth(100.0 * share.clamp(0.0, 1.0))
             });

@@ -196,3 +196,19 @@ fn the_order_of_writes_and_the_phases_are_found_again() {
     let most = found.depths.last().unwrap().0;
     assert!((480..=640).contains(&most), "{:?}", found.depths);
 }
+
+/// The phases have the flushes and the deallocations, and these have no size.
+#[test]
+fn the_phases_of_a_fit_are_all_requests_of_the_trace() {
+    let block_sizes = vec![(Bytes::kib(4), 1.0), (Bytes::kib(64), 1.0)];
+    let spec = JobSpec { requests: 40_000, flush_every: 3, block_sizes, ..made() };
+    let fitter = fitter(&spec, CAPACITY);
+    let (figures, job) = (fitter.figures(), fitter.fit().job);
+    let list = job.phases.unwrap().list;
+    assert_eq!(list.iter().map(|phase| phase[1]).sum::<f64>(), figures.requests as f64);
+    near("seconds", list.iter().map(|phase| phase[0]).sum(), figures.span_ns as f64 / 1e9, 1e-4);
+    let reads = list.iter().map(|phase| phase[1] * phase[2] / 100.0).sum::<f64>();
+    near("reads", reads, figures.reads as f64, 1e-3);
+    let large = list.iter().map(|phase| phase[4]).sum::<f64>() / list.len() as f64;
+    near("large writes", large, 50.0, 0.03);
+}

@@ -249,7 +249,9 @@ impl Mix {
     /// The next operation, and whether it carries FUA.
     #[inline]
     fn draw(&mut self, told: Option<bool>) -> (Op, bool) {
-        if self.flush_every > 0 && self.writes_since_flush == self.flush_every {
+        let flushes = self.flush_every > 0 && self.writes_since_flush == self.flush_every;
+        // Where a phase has told what is a read, a flush is one of those that are none.
+        if flushes && told != Some(true) {
             self.writes_since_flush = 0;
             return (Op::Flush, false);
         }

@@ -69,6 +69,17 @@ fn each_phase_has_its_requests_its_reads_its_sizes_and_its_time() {
 }
 
 #[test]
+fn a_flush_is_one_of_the_requests_of_a_phase_that_are_no_reads() {
+    for seed in 1..20 {
+        let requests = drawn(&JobSpec { flush_every: 4, ..phased() }, seed);
+        let count = |requests: &[Request], op| requests.iter().filter(|r| r.op == op).count();
+        let (first, last) = (&requests[..1000], &requests[1010..2000]);
+        assert_eq!((count(first, Op::Read), count(first, Op::Flush)), (700, 60));
+        assert_eq!((count(last, Op::Read), count(last, Op::Flush)), (990, 0));
+    }
+}
+
+#[test]
 fn runs_are_as_long_as_they_are_told() {
     let mut spec = phased();
     let phases = spec.phases.as_mut().unwrap();

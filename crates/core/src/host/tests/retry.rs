@@ -2,10 +2,10 @@
 //! runs beside, what is off changes nothing, and the knobs move what they should.
 
 use super::{Setup, digest, drawn, one_of, small};
-use crate::drive::{RainSpec, Scheduler};
+use crate::drive::{RainSpec, Reconstruct, Scheduler, Update};
 use crate::flash::{AgeingSpec, ChannelOrder, RetryMode, RetrySpec, RetryStart};
 use crate::ftl::log::LogPolicy;
-use crate::ftl::{FtlKind, GcMode};
+use crate::ftl::{Allocation, FtlKind, GcMode, VictimUnit};
 use crate::host::{Arrival, Driver, JobSpec, Pattern};
 use crate::sim::Rng;
 use crate::stats::RetryCounters;
@@ -204,9 +204,62 @@ fn a_page_that_no_decoder_brings_back_is_computed_or_the_read_fails() {
     let counted = driver.drive().counters().retry;
     assert!(counted.lost_pages > 500 && counted.repaired == 0, "{counted:?}");
     assert_eq!(counted.failed_reads, driver.progress().failed);
-    setup.rain = RainSpec { width: 4, ..RainSpec::default() };
-    let counted = retries(&setup);
-    assert!(counted.repaired > 100, "{counted:?}");
+    for update in [Update::InPlace, Update::Superblock] {
+        with_parity(&mut setup, update);
+        let counted = retries(&setup);
+        // The pages of a superblock's stripe are all of one type, and lost together.
+        let (most, least) = if update == Update::InPlace { (1.0, 0.1) } else { (0.05, 0.0) };
+        let share = counted.repaired as f64 / counted.lost_pages as f64;
+        assert!(share < most && share >= least, "{update:?} {counted:?}");
+    }
+    // Blocks that differ: a page in six is lost, its fellows seldom are.
+    setup.ageing.page_types = AgeingSpec::default().page_types;
+    (setup.ageing.pe_cycles, setup.ageing.spread) = (2_000, 1.0);
+    (setup.ageing.retention, setup.retry.entries) = (Duration::from_s(365 * 86_400), 12);
+    for update in [Update::InPlace, Update::Superblock] {
+        with_parity(&mut setup, update);
+        let counted = retries(&setup);
+        assert!(counted.repaired > 30, "{update:?} {counted:?}");
+        assert!(counted.repaired < counted.lost_pages, "members are lost, too: {counted:?}");
+    }
+}
+
+/// Stripes of four; over superblocks with what these need.
+fn with_parity(setup: &mut Setup, update: Update) {
+    setup.rain = RainSpec { width: 4, update, ..RainSpec::default() };
+    (setup.ftl.allocation, setup.gc.unit) = match update {
+        Update::InPlace => (small().ftl.allocation, VictimUnit::Block),
+        Update::Superblock => (Allocation::Dynamic, VictimUnit::Superblock),
+    };
+}
+
+/// Every page, parity too, is beyond every decoder.
+#[test]
+fn a_page_is_not_computed_from_members_that_are_lost_and_every_lost_page_counts() {
+    let mut setup = small();
+    (setup.device.geometry.channels, setup.gc.mode) = (4, GcMode::Preemptive);
+    setup.retry = RetrySpec { mode: RetryMode::Plain, soft_reads: 0, entries: 2, ..setup.retry };
+    setup.ageing.page_types = vec![10.0];
+    let page = setup.device.geometry.map_unit;
+    let job = &mut setup.jobs[0];
+    (job.requests, job.read_percent) = (2_000, 100.0);
+    job.block_sizes = vec![(Bytes::new(page.get() * 3), 1.0)];
+    let count = |setup: &Setup| {
+        let driver = play(setup);
+        (driver.drive().counters().retry, driver.progress().failed)
+    };
+    let (bare, failed) = count(&setup);
+    assert!(failed == 2_000 && bare.failed_reads == failed, "{bare:?}");
+    assert!(bare.lost_pages >= 6_000, "three pages a read: {bare:?}");
+    for update in [Update::InPlace, Update::Superblock] {
+        for reconstruct in [Reconstruct::Never, Reconstruct::Always] {
+            with_parity(&mut setup, update);
+            setup.rain.reconstruct = reconstruct;
+            let (counted, failed) = count(&setup);
+            assert_eq!((counted.repaired, failed), (0, 2_000), "{update:?} {counted:?}");
+            assert_eq!(counted.failed_reads, failed, "{update:?} {counted:?}");
+        }
+    }
 }
 
 #[test]

@@ -181,6 +181,11 @@ fn what_collects_at_once_follows_from_the_settings_of_gc() {
         blocks(GcMode::Base, line, 1),
         Parallel { blocks: 128, per_channel: 16, per_die: 2 }
     );
+    assert_eq!(blocks(GcMode::ChannelPreemptive, block, 0), Parallel::formula(&flash));
+    for mode in [GcMode::Nogc, GcMode::PlaneBlocking] {
+        let all = Parallel { blocks: 64, per_channel: 8, per_die: 1 };
+        assert_eq!(blocks(mode, block, 0), all, "{mode:?}");
+    }
 }
 
 #[test]

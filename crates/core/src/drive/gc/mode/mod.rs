@@ -65,7 +65,8 @@ pub(in crate::drive) enum Admission {
     PlaneInTurn,
 }
 
-/// How many GC runs copy their victims at once.
+/// How many GC runs copy their victims at once, of pools that lie on one channel each; a pool's
+/// victim is as many blocks as `gc.unit` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunsAtOnce {
     /// One on the drive.
@@ -74,7 +75,7 @@ pub enum RunsAtOnce {
     OnChannel,
     /// One on each die, and so many on a channel as `gc.per_channel` says (0: no limit).
     OnDie,
-    /// One in each pool.
+    /// No run waits for another: one in each pool, as far as its die lets it.
     InPool,
 }
 
@@ -86,8 +87,10 @@ impl GcMode {
             (Admission::ZeroCost | Admission::AtOnce, _) => RunsAtOnce::InPool,
             (Admission::PlaneInTurn, _) => RunsAtOnce::OnDie,
             (Admission::InTurn, Scope::Drive) => RunsAtOnce::OnDrive,
-            (Admission::InTurn, Scope::Channel | Scope::Nothing) => RunsAtOnce::OnChannel,
-            (Admission::InTurn, Scope::Die) => unreachable!("a plane's turn is PlaneInTurn"),
+            // A domain of runs in turn is a channel (`gc/domains`).
+            (Admission::InTurn, Scope::Channel | Scope::Die | Scope::Nothing) => {
+                RunsAtOnce::OnChannel
+            }
         }
     }
 }
