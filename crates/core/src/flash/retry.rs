@@ -405,6 +405,9 @@ impl Flash {
 
     /// True when no decoder brings the page back.
     pub fn is_lost(&mut self, now: Instant, page: Ppn) -> bool {
+        if self.retries.is_none() {
+            return false;
+        }
         let at = self.page_at(page);
         !self.timing.is_slc(at.block)
             && self.retries.as_mut().is_some_and(|retries| retries.is_lost(now, at))

@@ -88,6 +88,9 @@ impl Drive {
             return;
         }
         self.counters.retry.lost_pages += 1;
+        if self.requests[request].failed {
+            return;
+        }
         // A page that another one is computed from takes that one with it.
         let repairs = feeds == NIL
             && !self.requests[request].unrecovered

@@ -7,8 +7,9 @@
 //! rest is ours.
 //!
 //! **Reads.** A page of a user read is corrected, or beyond the reach of the ECC: then it is
-//! computed from its stripe where there is parity and the stripe is not under update, or the read
-//! ends with [`Status::UnrecoveredRead`](crate::drive::Status).
+//! computed from its stripe where there is parity, the stripe is not under update and the other
+//! members can be read (`parity/repair.rs`), or the read ends with
+//! [`Status::UnrecoveredRead`](crate::drive::Status).
 //!
 //! **Scrubbing.** Pages come due at `scrub.rate`. Each die has a cursor that walks its pages in
 //! order, over valid ones only; the turn goes round the dies, and a die that is through waits for

@@ -283,6 +283,10 @@ impl Drive {
     /// The data of a read has left the flash, and is decoded from now on.
     pub(in crate::drive) fn book_decoding(&mut self, now: Instant, request: u32) {
         let Some(attribution) = &self.attribution else { return };
+        // It has completed, and another command may have its number.
+        if self.requests[request].failed {
+            return;
+        }
         let [_, _, begun] = attribution.commands[self.requests[request].command.id as usize];
         let mut split = Split::NONE;
         let story = self.split_read(now, request, begun, &mut split);

@@ -105,6 +105,8 @@ impl Drive {
         repair: Repair,
     ) {
         match repair {
+            // Nobody waits for it any more.
+            _ if self.requests[request].failed => {}
             Repair { fails: Some(beyond), .. } => self.page_is_beyond(request, beyond),
             Repair { of: Some(beyond), .. } => self.count_repaired(beyond),
             Repair { of: None, fails: None } => {}

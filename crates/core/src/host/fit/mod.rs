@@ -145,9 +145,11 @@ impl Fitter {
             Op::Flush => 3,
         };
         self.counts[kind] += 1;
-        // A trim has no size that counts, and a flush none.
-        let sectors = if kind < 2 { record.sectors } else { 0 };
-        self.rhythm.add(record.at.as_ns(), kind == 0, sectors);
+        if kind < 3 {
+            // A trim has no size that counts.
+            let sectors = if kind == 2 { 0 } else { record.sectors };
+            self.rhythm.add(record.at.as_ns(), kind == 0, sectors);
+        }
         if !matches!(record.op, Op::Read | Op::Write) || record.sectors == 0 {
             return;
         }
@@ -192,8 +194,13 @@ impl Fitter {
         let job = &mut fit.job;
         if job.rate > 0.0 {
             let split = [&job.block_sizes, own_or(&job.write_block_sizes, &job.block_sizes)];
-            job.phases = self.rhythm.phases(split.map(|sizes| means(sizes)));
-            if job.phases.is_some() {
+            job.phases = self.rhythm.phases(split.map(|sizes| means(sizes)), job.flush_every);
+            if let Some(phases) = &job.phases {
+                // One pass, with the flushes that `flush_every` makes.
+                let [seconds, requests] =
+                    [0, 1].map(|field| phases.list.iter().map(|phase| phase[field]).sum::<f64>());
+                job.requests = requests as u64;
+                job.rate = rounded((requests / seconds).clamp(1e-3, 1e9));
                 let JobSpec { peak_to_mean, burst, .. } = JobSpec::default();
                 (job.arrival, job.peak_to_mean, job.burst) = (Arrival::Phases, peak_to_mean, burst);
             }
@@ -304,9 +311,10 @@ fn rounded(value: f64) -> f64 {
     (value * digits + 0.5).floor() / digits
 }
 
+/// Writes for each flush: at least one, and no flush where nothing is written.
 fn flush_every(writes: u64, flushes: u64) -> u32 {
-    match flushes {
-        0 => 0,
+    match (writes, flushes) {
+        (0, _) | (_, 0) => 0,
         _ => u32::try_from((writes + flushes / 2) / flushes).unwrap_or(u32::MAX).max(1),
     }
 }

@@ -100,14 +100,17 @@ impl Rhythm {
     }
 
     /// The phases; `split` has the mean of the smaller and of the larger sizes, in sectors, of
-    /// reads and of writes. `None` where the trace has no times.
-    pub(super) fn phases(&self, split: [[f64; 2]; 2]) -> Option<PhasesSpec> {
+    /// reads and of writes. After each `flush_every` writes (0: never) comes a flush, which is a
+    /// request of its phase. `None` where the trace has no times.
+    pub(super) fn phases(&self, split: [[f64; 2]; 2], flush_every: u32) -> Option<PhasesSpec> {
         let mut whole = self.clone();
         whole.end_run();
         let ends = self.pieces.iter().skip(1).map(|piece| piece.start).chain([self.last + 1]);
         let mut spec = PhasesSpec::default();
         // Half octaves of gaps over the mean of their piece.
         let mut gaps: [BTreeMap<i32, f64>; 4] = Default::default();
+        let mut writes = 0;
+        let flushes = |writes: u64| writes.checked_div(u64::from(flush_every)).unwrap_or(0);
         for (piece, end) in self.pieces.iter().zip(ends) {
             let length = (end - piece.start) as f64;
             let large = [0, 1].map(|kind| {
@@ -116,7 +119,9 @@ impl Rhythm {
                 let share = if large > small { (mean - small) / (large - small) } else { 0.0 };
                 tenth(100.0 * share.clamp(0.0, 1.0))
             });
-            let requests = piece.requests() as f64;
+            let flushed = flushes(writes);
+            writes += piece.sized[1];
+            let requests = (piece.requests() + flushes(writes) - flushed) as f64;
             let reads = tenth(100.0 * piece.reads as f64 / requests);
             spec.list.push([super::rounded(length / 1e9), requests, reads, large[0], large[1]]);
             add_gaps(&mut gaps, piece, length / requests);

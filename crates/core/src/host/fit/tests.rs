@@ -3,6 +3,7 @@
 use super::*;
 use crate::host::generate::Generator;
 use crate::host::{PhasesSpec, Request, RequestSource, RewritesSpec};
+use crate::units::Lba;
 use manx_trace::Record;
 
 fn fitter(spec: &JobSpec, capacity: u64) -> Fitter {
@@ -197,18 +198,39 @@ fn the_order_of_writes_and_the_phases_are_found_again() {
     assert!((480..=640).contains(&most), "{:?}", found.depths);
 }
 
-/// The phases have the flushes and the deallocations, and these have no size.
+/// One in `flush_every` writes is followed by a flush, whatever the trace's flushes are to its
+/// writes: neither reads nor writes become more or fewer.
 #[test]
-fn the_phases_of_a_fit_are_all_requests_of_the_trace() {
-    let block_sizes = vec![(Bytes::kib(4), 1.0), (Bytes::kib(64), 1.0)];
-    let spec = JobSpec { requests: 40_000, flush_every: 3, block_sizes, ..made() };
-    let fitter = fitter(&spec, CAPACITY);
-    let (figures, job) = (fitter.figures(), fitter.fit().job);
-    let list = job.phases.unwrap().list;
-    assert_eq!(list.iter().map(|phase| phase[1]).sum::<f64>(), figures.requests as f64);
-    near("seconds", list.iter().map(|phase| phase[0]).sum(), figures.span_ns as f64 / 1e9, 1e-4);
-    let reads = list.iter().map(|phase| phase[1] * phase[2] / 100.0).sum::<f64>();
-    near("reads", reads, figures.reads as f64, 1e-3);
-    let large = list.iter().map(|phase| phase[4]).sum::<f64>() / list.len() as f64;
-    near("large writes", large, 50.0, 0.03);
+fn a_fit_has_the_reads_and_the_writes_of_a_trace_with_flushes() {
+    for (reads, writes, flushes, every) in
+        [(5, 3, 1, 3), (5, 3, 2, 2), (5, 2, 4, 1), (5, 0, 3, 0), (5, 30, 1, 30)]
+    {
+        let mut fitter = Fitter::default();
+        let kinds = [(Op::Read, reads), (Op::Write, writes), (Op::Flush, flushes)];
+        for number in 0..40_000_u64 {
+            let mut left = number % (reads + writes + flushes);
+            let kind = kinds.iter().find(|(_, count)| match left.checked_sub(*count) {
+                Some(rest) => {
+                    left = rest;
+                    false
+                }
+                None => true,
+            });
+            let op = kind.unwrap().0;
+            let sectors = [0, 8, 128][usize::from(op != Op::Flush) * (1 + number as usize % 2)];
+            let at = Duration::from_us(number * 500);
+            let lba = Lba(number * 131 % 1_000 * 128);
+            fitter.add(&Record { at, op, lba, sectors, fua: false, device: 0, latency: None });
+        }
+        let (figures, job) = (fitter.figures(), fitter.fit().job);
+        assert_eq!(job.flush_every, every);
+        let mut generator = Generator::new(&job, 200_000, 1, 0).unwrap();
+        let made: Vec<Request> = std::iter::from_fn(|| generator.next_request()).collect();
+        let count = |op| made.iter().filter(|request| request.op == op).count() as f64;
+        near("reads", count(Op::Read), figures.reads as f64, 2e-3);
+        near("writes", count(Op::Write).max(1.0), figures.writes.max(1) as f64, 2e-3);
+        let due = figures.writes.checked_div(u64::from(every)).unwrap_or(0).max(1);
+        near("flushes", count(Op::Flush).max(1.0), due as f64, 0.01);
+        near("seconds", made.last().unwrap().at.as_ns() as f64, figures.span_ns as f64, 1e-2);
+    }
 }

@@ -94,6 +94,27 @@ fn drawn_drives_of_any_age_keep_their_data_and_end() {
     assert!(seen.shortened > 1_000 && seen.refreshed_blocks > 50, "{seen:?}");
 }
 
+/// Old drives with parity of either kind: what is computed is right, and what fails is counted.
+#[test]
+fn drawn_drives_with_parity_compute_what_is_lost_or_fail_the_read() {
+    let mut seen = [RetryCounters::default(); 2];
+    for seed in 0..60 {
+        for (seen, of) in seen
+            .iter_mut()
+            .zip([super::rain::drawn_with_parity, super::superblock::drawn_with_parity])
+        {
+            let mut setup = aged(of(seed));
+            (setup.retry.soft_reads, setup.retry.entries) = (0, 5);
+            (setup.ageing.spread, setup.jobs[0].read_percent) = (1.0, 60.0);
+            let driver = play(&setup);
+            let counted = driver.drive().counters().retry;
+            assert_eq!(counted.failed_reads, driver.progress().failed, "{counted:?} {setup:?}");
+            seen.add(&counted);
+        }
+    }
+    assert!(seen.iter().all(|seen| seen.repaired > 100 && seen.failed_reads > 100), "{seen:?}");
+}
+
 #[test]
 fn log_blocks_are_retried_too() {
     for policy in [LogPolicy::Fast, LogPolicy::Superblock] {
