@@ -84,19 +84,9 @@ impl Drive {
     /// computed from its stripe, or the read will end with an error.
     #[inline(never)]
     fn check_aged(&mut self, now: Instant, request: u32, number: u32, page: Ppn, feeds: u32) {
-        if !self.flash.is_lost(now, page) {
-            return;
-        }
-        self.counters.retry.lost_pages += 1;
-        if self.requests[request].failed {
-            return;
-        }
-        // A page that another one is computed from takes that one with it.
-        let repairs = feeds == NIL
-            && !self.requests[request].unrecovered
-            && self.repair(now, (request, number), page, Beyond::Age);
-        if !repairs {
-            self.page_is_beyond(request, Beyond::Age);
+        if self.flash.is_lost(now, page) {
+            self.counters.retry.lost_pages += 1;
+            self.repair_or_fail(now, (request, number), (page, feeds), Beyond::Age);
         }
     }
 

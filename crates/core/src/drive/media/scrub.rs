@@ -34,7 +34,6 @@ use crate::drive::later::Task;
 use crate::drive::parity::repair::Beyond;
 use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
-use crate::sim::NIL;
 use crate::stats::ScrubCounters;
 use crate::units::{Bytes, Die, Duration, Instant, Lane, Lpn, Ppn};
 use schemars::JsonSchema;
@@ -427,9 +426,7 @@ impl Drive {
             return;
         }
         scrub.counters.uncorrectable += 1;
-        // A page that another one is computed from takes that one with it.
-        let repairs = feeds == NIL && self.repair(now, (request, number), page, Beyond::BitErrors);
-        self.requests[request].unrecovered |= !repairs;
+        self.repair_or_fail(now, (request, number), (page, feeds), Beyond::BitErrors);
     }
 
     /// Errors that the pages of the drive hold, of those that are valid: the sum, and the most of a

@@ -8,6 +8,7 @@
 use crate::drive::Drive;
 use crate::drive::features::Scheme;
 use crate::drive::parity::log_structured_read::Asked;
+use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 
 /// The error correction that a page is beyond.
@@ -29,9 +30,27 @@ pub(in crate::drive) struct Repair {
 }
 
 impl Drive {
-    /// A page that the request has read at `page` in vain is computed from its stripe; false where
-    /// that cannot be.
-    pub(in crate::drive) fn repair(
+    /// A page that the request has read at `page` in vain is computed from its stripe, or the read
+    /// will end with an error. A page from which another one is computed (`feeds`) takes that one
+    /// with it, and nobody waits for a read that has failed fast.
+    pub(in crate::drive) fn repair_or_fail(
+        &mut self,
+        now: Instant,
+        (request, number): (u32, u32),
+        (page, feeds): (Ppn, u32),
+        beyond: Beyond,
+    ) {
+        if self.requests[request].failed {
+            return;
+        }
+        let may = feeds == NIL && !self.requests[request].unrecovered;
+        if !(may && self.repair(now, (request, number), page, beyond)) {
+            self.page_is_beyond(request, beyond);
+        }
+    }
+
+    /// Begins to compute the page; false where that cannot be.
+    fn repair(
         &mut self,
         now: Instant,
         (request, number): (u32, u32),
@@ -110,7 +129,7 @@ impl Drive {
     }
 
     /// The page of a request could not be computed.
-    pub(in crate::drive) fn page_is_beyond(&mut self, request: u32, beyond: Beyond) {
+    pub(super) fn page_is_beyond(&mut self, request: u32, beyond: Beyond) {
         let is_first = !std::mem::replace(&mut self.requests[request].unrecovered, true);
         self.counters.retry.failed_reads += u64::from(is_first && beyond == Beyond::Age);
     }

@@ -2,14 +2,14 @@
 //! runs beside, what is off changes nothing, and the knobs move what they should.
 
 use super::{Setup, digest, drawn, one_of, small};
-use crate::drive::{RainSpec, Reconstruct, Scheduler, Update};
+use crate::drive::{RainSpec, Reconstruct, Scheduler, Status, Update};
 use crate::flash::{AgeingSpec, ChannelOrder, RetryMode, RetrySpec, RetryStart};
 use crate::ftl::log::LogPolicy;
 use crate::ftl::{Allocation, FtlKind, GcMode, VictimUnit};
 use crate::host::{Arrival, Driver, JobSpec, Pattern};
 use crate::sim::Rng;
 use crate::stats::RetryCounters;
-use crate::units::{Bytes, Duration};
+use crate::units::{Bytes, Duration, Instant};
 
 /// A drive of 1,000 P/E cycles whose data was stored for 90 days: 1 to 4 retries a read.
 fn old() -> Setup {
@@ -113,6 +113,24 @@ fn drawn_drives_with_parity_compute_what_is_lost_or_fail_the_read() {
         }
     }
     assert!(seen.iter().all(|seen| seen.repaired > 100 && seen.failed_reads > 100), "{seen:?}");
+}
+
+/// Operations of reads that failed fast end later, their pages lost or not.
+#[test]
+fn reads_that_fail_fast_beside_lost_pages_end_once_and_lose_no_data() {
+    let (mut fails, mut lost) = (0, 0);
+    for seed in 0..40 {
+        for of in [super::rain::drawn_with_parity, super::superblock::drawn_with_parity] {
+            let mut setup = super::predictable::requests(aged(of(seed)), 600);
+            (setup.retry.soft_reads, setup.retry.entries) = (0, 5);
+            (setup.ageing.spread, setup.jobs[0].read_percent) = (1.0, 60.0);
+            let played = super::predictable::Game::new(&setup).play();
+            fails += played.counters.fast_fails_late;
+            let unread = |end: &&(u32, Instant, Status, u64)| end.2 == Status::UnrecoveredRead;
+            lost += played.log.iter().filter(unread).count();
+        }
+    }
+    assert!(fails > 20 && lost > 20, "{fails} {lost}");
 }
 
 #[test]
