@@ -115,8 +115,15 @@ fn followed(examples: &[Example]) -> Tree {
 
 /// The tree as it lies in the copy: a folder below its manifest. Cargo names what it compiles by a
 /// crate's path from the manifest, and a copy in the same places would take and leave the files of
-/// the tree itself.
+/// the tree itself. No example touches the test programs of the crates, which would want each crate
+/// a second time, without its unit tests.
 fn moved(tree: Tree) -> Tree {
+    let is_program = |name: &str| {
+        CRATES.iter().any(|of| {
+            let folder = of.replacen("manx-", "crates/", 1);
+            name.strip_prefix(&folder).is_some_and(|rest| rest.starts_with("/tests/"))
+        })
+    };
     let move_one = |(name, bytes): (String, Vec<u8>)| match name.as_str() {
         "Cargo.lock" => (name, bytes),
         "Cargo.toml" => {
@@ -125,7 +132,7 @@ fn moved(tree: Tree) -> Tree {
         }
         _ => (format!("tree/{name}"), bytes),
     };
-    tree.into_iter().map(move_one).collect()
+    tree.into_iter().filter(|(name, _)| !is_program(name)).map(move_one).collect()
 }
 
 /// Makes `folder` what `tree` says. A file that is so already is not written: cargo then need not

@@ -249,7 +249,7 @@ fn a_fit_that_is_stopped_keeps_the_best_so_far_and_goes_on_to_the_same_end() {
                 stop.store(true, std::sync::atomic::Ordering::Relaxed);
             }
         };
-        let settings = Settings { tell: &tell, ..settings(&measurements, &stop) };
+        let settings = Settings { requests: 300, tell: &tell, ..settings(&measurements, &stop) };
         fit(&settings, journal).unwrap()
     };
     let whole = go(&Journal::default(), usize::MAX);

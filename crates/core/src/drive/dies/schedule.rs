@@ -300,7 +300,7 @@ impl Drive {
     /// The waiting host operation that goes next: reads before the others, or the oldest that can
     /// start.
     #[inline(always)]
-    fn pick_user(&mut self, now: Instant, die: Die) -> Option<u32> {
+    pub(in crate::drive) fn pick_user(&mut self, now: Instant, die: Die) -> Option<u32> {
         let queues = &mut self.queues[die.index()];
         let (read, fill, write) = (queues.read.front(), queues.fill.front(), queues.write.front());
         let reads_first = self.spec.scheduler == Scheduler::ReadFirst;

@@ -84,11 +84,11 @@ impl Drive {
         step: Step,
     ) {
         let queues = &self.queues[die.index()];
-        let is_next = if self.collector.takes_the_die() {
-            queues.gc.front().is_none()
-        } else {
-            queues.is_empty()
-        };
+        let is_alone = queues.gc.front().is_none();
+        let is_next = is_alone
+            && (self.collector.takes_the_die()
+                || !queues.has_users()
+                || self.gc_goes_before(self.ftl.pool_of(lane), queues.read.front().is_some()));
         let sectors =
             if self.collector.copies_inside() { 0 } else { self.flash.layout.unit_sectors };
         if !is_next {
@@ -96,7 +96,7 @@ impl Drive {
                 Step::Read { page, .. } => (Owner::ChainRead { lane }, page),
                 _ => (Owner::ChainProgram { lane }, Ppn::NONE),
             };
-            return self.single_copy_waits(now, op, die, (owner, ppn, sectors));
+            return self.single_copy_waits(now, op, die, (owner, ppn, sectors), is_alone);
         }
         let (owner, ppn, what) = match step {
             Step::Read { page, .. } => {
@@ -115,7 +115,8 @@ impl Drive {
     }
 
     /// The next operation of a chain that copies singly joins its die's list; the die, which is
-    /// idle, takes what goes first there.
+    /// idle, takes what goes first there: where no other GC operation waits (`is_alone`), one of
+    /// the host that may begin.
     #[inline(never)]
     fn single_copy_waits(
         &mut self,
@@ -123,13 +124,18 @@ impl Drive {
         op: u32,
         die: Die,
         (owner, ppn, sectors): (Owner, Ppn, u32),
+        is_alone: bool,
     ) {
         self.next_sequence += 1;
         let operation = &mut self.ops[op];
         (operation.owner, operation.ppn, operation.sectors) = (owner, ppn, sectors);
         operation.sequence = self.next_sequence;
         self.queues[die.index()].gc.push(&mut self.ops, op);
-        self.dispatch(now, die);
+        let may_give_way = is_alone && !self.collector.is_closed(die);
+        match may_give_way.then(|| self.pick_user(now, die)).flatten() {
+            Some(first) => self.issue(now, die, first),
+            None => self.dispatch(now, die),
+        }
     }
 
     /// The next operation of a chain starts on `die`, where its last one just ended.

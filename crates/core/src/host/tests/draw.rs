@@ -13,6 +13,12 @@ use crate::ftl::{
 use crate::host::{JobSpec, Pattern};
 use crate::sim::Rng;
 use crate::units::{Bandwidth, Bytes, Duration};
+use std::ops::Range;
+
+/// The seeds of drives that are drawn at random: with `MANX_LONG` all of them, otherwise a third.
+pub(in crate::host) fn seeds(all: u64) -> Range<u64> {
+    0..if std::env::var_os("MANX_LONG").is_some() { all } else { all / 3 }
+}
 
 /// A drive drawn at random from everything that can be combined.
 pub(in crate::host) fn drawn(seed: u64) -> Setup {
