@@ -1,5 +1,5 @@
 //! The recipes of CONTRIBUTING, followed: each has an example, a diff in `recipes/`, and all of
-//! them are made in one copy of the tree, which must compile, tests included.
+//! them are made in one copy of the tree, which must compile, unit tests included.
 //!
 //! A recipe names every file that its example touches, and every file that it names is there. An
 //! example's first line is the recipe's heading and, behind a colon, what NAME stands for.
@@ -106,6 +106,8 @@ fn followed(examples: &[Example]) -> Tree {
     let mut tree = Tree::new();
     PARTS.iter().for_each(|part| add(&mut tree, &root().join(part), part.to_string()));
     for Example { file, recipe, change, .. } in examples {
+        let program = change.files.iter().find(|file| is_program(&file.path));
+        assert!(program.is_none(), "{recipe}: {file} touches a test program, which is left out");
         if let Err(error) = change.apply(&mut tree) {
             panic!("{recipe}: its example, {FOLDER}/{file}, cannot be made: {error}");
         }
@@ -115,15 +117,8 @@ fn followed(examples: &[Example]) -> Tree {
 
 /// The tree as it lies in the copy: a folder below its manifest. Cargo names what it compiles by a
 /// crate's path from the manifest, and a copy in the same places would take and leave the files of
-/// the tree itself. No example touches the test programs of the crates, which would want each crate
-/// a second time, without its unit tests.
+/// the tree itself.
 fn moved(tree: Tree) -> Tree {
-    let is_program = |name: &str| {
-        CRATES.iter().any(|of| {
-            let folder = of.replacen("manx-", "crates/", 1);
-            name.strip_prefix(&folder).is_some_and(|rest| rest.starts_with("/tests/"))
-        })
-    };
     let move_one = |(name, bytes): (String, Vec<u8>)| match name.as_str() {
         "Cargo.lock" => (name, bytes),
         "Cargo.toml" => {
@@ -133,6 +128,16 @@ fn moved(tree: Tree) -> Tree {
         _ => (format!("tree/{name}"), bytes),
     };
     tree.into_iter().filter(|(name, _)| !is_program(name)).map(move_one).collect()
+}
+
+/// True for a file of the test programs of [`CRATES`], which no example touches. They would want
+/// each crate a second time, without its unit tests: only `MANX_LONG` compiles them.
+fn is_program(name: &str) -> bool {
+    let is_in = |of: &&str| {
+        let folder = of.replacen("manx-", "crates/", 1);
+        name.strip_prefix(&folder).is_some_and(|rest| rest.starts_with("/tests/"))
+    };
+    std::env::var_os("MANX_LONG").is_none() && CRATES.iter().any(|of| is_in(&of))
 }
 
 /// Makes `folder` what `tree` says. A file that is so already is not written: cargo then need not

@@ -34,11 +34,11 @@ def test_a_fit_is_a_device_that_runs_and_a_journal_spares_the_work(measured: lis
     told: list[float] = []
     options = {"requests": 1_000, "evaluations": 2, "hold_out": "none",
                "journal": tmp_path / "journal"}
-    twin = manx.fit(measured[:1], "mine", progress=lambda share, _: told.append(share), **options)
+    twin = manx.fit(measured, "mine", progress=lambda share, _: told.append(share), **options)
     assert not twin.is_partial and all(0.0 <= share < 1.0 for share in told)
     assert twin.device.startswith("# Made by `manx fit`") and "fitted from" in str(twin)
     lines = (tmp_path / "journal").read_text().count("\n")
-    again = manx.fit(measured[:1], "mine", **options)
+    again = manx.fit(measured, "mine", **options)
     assert again.device == twin.device and again.to_dict() == twin.to_dict()
     assert (tmp_path / "journal").read_text().strip().count("\n") <= lines
     scenario = twin.save(tmp_path / "out")

@@ -4,6 +4,7 @@
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::dies::schedule::Dispatching;
 use crate::drive::features::Scheme;
 use crate::flash::{Operation, What};
 use crate::ftl::Step;
@@ -116,7 +117,7 @@ impl Drive {
 
     /// The next operation of a chain that copies singly joins its die's list; the die, which is
     /// idle, takes what goes first there: where no other GC operation waits (`is_alone`), one of
-    /// the host that may begin.
+    /// the host that may begin, since this one does not go before the host.
     #[inline(never)]
     fn single_copy_waits(
         &mut self,
@@ -131,6 +132,7 @@ impl Drive {
         (operation.owner, operation.ppn, operation.sectors) = (owner, ppn, sectors);
         operation.sequence = self.next_sequence;
         self.queues[die.index()].gc.push(&mut self.ops, op);
+        debug_assert!(self.dispatching == Dispatching::AtOnce && !self.watches);
         let may_give_way = is_alone && !self.collector.is_closed(die);
         match may_give_way.then(|| self.pick_user(now, die)).flatten() {
             Some(first) => self.issue(now, die, first),

@@ -163,6 +163,9 @@ fn what_takes_a_shortcut_does_what_it_would_do_otherwise() {
                 compare(&gc, rain, spec, 7);
             }
         }
+        let reads_first = mode == GcMode::Preemptive;
+        let spec = DriveSpec { buffer: Bytes::kib(512), ..DriveSpec::default() };
+        compare(&GcSpec { reads_first, ..gc }, None, spec, 8);
     }
 }
 

@@ -2,7 +2,7 @@
 //! moves what it should.
 
 use super::causes::drawn_reads_behind_gc;
-use super::{Setup, digest, drawn, one_of, seeds, small};
+use super::{Setup, digest, drawn, one_of, small};
 use crate::ftl::{GcMode, MapSpec, VictimUnit};
 use crate::sim::Rng;
 use crate::stats::MapCounters;
@@ -66,20 +66,20 @@ fn every_gc_mode_keeps_data_and_map() {
 #[test]
 fn drives_with_a_map_on_flash_drawn_at_random_complete_every_request_and_keep_data_and_map() {
     let (mut misses, mut owed) = (0, 0);
-    for seed in seeds(150) {
+    for seed in 0..150 {
         let setup = drawn_with_map(seed);
         let result = std::panic::catch_unwind(|| setup.play().drive().counters().map);
         let Ok(map) = result else { panic!("seed {seed}: {setup:?}") };
         misses += map.misses;
         owed += map.collection_programs;
     }
-    assert!(misses > 30_000 && owed > 300, "{misses} {owed}");
+    assert!(misses > 100_000 && owed > 1_000, "{misses} {owed}");
 }
 
-/// Minutes: 8,000 drives. Every test run plays 50 of the same kind; this is the campaign that
+/// Minutes: 8,000 drives. Every test run plays 150 of the same kind; this is the campaign that
 /// closing notes report. `cargo test --release -p manx-core --lib host::tests::dftl -- --ignored`
 #[test]
-#[ignore = "a campaign of minutes; 50 such drives are played in every test run"]
+#[ignore = "a campaign of minutes; 150 such drives are played in every test run"]
 fn many_more_drives_with_a_map_on_flash() {
     for seed in 1_000..9_000 {
         let setup = drawn_with_map(seed);

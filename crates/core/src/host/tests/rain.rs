@@ -1,6 +1,6 @@
 //! Drives with parity: what reads compute is what was written, whatever runs beside.
 
-use super::{Setup, drawn, one_of, seeds, small};
+use super::{Setup, draw::part, drawn, one_of, small};
 use crate::drive::{Evict, RainSpec, Reconstruct};
 use crate::flash::Features;
 use crate::ftl::{Allocation, GcMode, VictimUnit};
@@ -69,7 +69,7 @@ pub(super) fn drawn_with_parity(seed: u64) -> Setup {
 #[test]
 fn drives_with_parity_drawn_at_random_complete_every_request_and_keep_the_data() {
     let (mut computed, mut subtractive, mut partial, mut full) = (0, 0, 0, 0);
-    for seed in seeds(500) {
+    for seed in 0..part(500) {
         let setup = drawn_with_parity(seed);
         let result = std::panic::catch_unwind(|| setup.play());
         assert!(result.is_ok(), "seed {seed}: {setup:?}");
@@ -79,8 +79,8 @@ fn drives_with_parity_drawn_at_random_complete_every_request_and_keep_the_data()
         partial += rain.partial_stripes;
         full += rain.full_stripes;
     }
-    assert!(computed > 16_000 && subtractive > 3_000, "{computed} {subtractive}");
-    assert!(partial - subtractive > 3_000 && full > 3_000, "{partial} {full}");
+    assert!(computed > part(50_000) && subtractive > part(10_000), "{computed} {subtractive}");
+    assert!(partial - subtractive > part(10_000) && full > part(10_000), "{partial} {full}");
 }
 
 fn digest(driver: &Driver) -> String {
@@ -152,7 +152,7 @@ fn computed_pages_have_their_part_in_the_attribution() {
 /// Few updates at once: pages wait for a slot of parity, and rows go out half full to free one.
 #[test]
 fn drives_with_few_updates_at_once_come_to_an_end() {
-    for seed in seeds(200) {
+    for seed in 0..part(200) {
         let setup = drawn_with_parity(seed);
         for updates in [1, 2, 5] {
             let mut drive = setup.drive();

@@ -2,7 +2,7 @@
 //! beside.
 
 use super::rain::{hot_pages, with_channels};
-use super::{Setup, digest, drawn, one_of, seeds};
+use super::{Setup, digest, draw::part, drawn, one_of};
 use crate::drive::{PreconditionState, RainSpec, Reconstruct, Update};
 use crate::flash::{Block, Features};
 use crate::ftl::{Allocation, Frontiers, GcMode, Rotate, VictimUnit};
@@ -81,7 +81,7 @@ pub(super) fn drawn_with_parity(seed: u64) -> Setup {
 #[test]
 fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
     let (mut computed, mut parity, mut of_copies) = (0, 0, 0);
-    for seed in seeds(1500) {
+    for seed in 0..part(1500) {
         let setup = drawn_with_parity(seed);
         let result = std::panic::catch_unwind(|| setup.play());
         assert!(result.is_ok(), "seed {seed}: {setup:?}");
@@ -91,8 +91,9 @@ fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
         of_copies += rain.copy_parity_units;
         assert_eq!((rain.parity_reads, rain.partial_stripes, rain.subtractive_stripes), (0, 0, 0));
     }
+    let least = part(50_000);
     assert!(
-        computed > 16_000 && parity > 16_000 && of_copies > 16_000,
+        computed > least && parity > least && of_copies > least,
         "{computed} {parity} {of_copies}"
     );
 }
@@ -100,7 +101,7 @@ fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
 /// Whatever instant it is: a stripe is under way, or its parity is right.
 #[test]
 fn parity_is_right_at_every_instant() {
-    for seed in seeds(150) {
+    for seed in 0..part(150) {
         let setup = drawn_with_parity(seed);
         let mut driver = setup.driver();
         while driver.play(10) {
