@@ -27,7 +27,7 @@ fn changed(document: &Value) -> Vec<String> {
     for experiment in several.unwrap_or_else(|| vec![document.clone()]) {
         for claim in experiment["claims"].as_array().unwrap() {
             let name = |value: &Value| value.as_str().unwrap().to_string();
-            // What an experiment does not measure in small it says itself, with the reason.
+            // An experiment says with a reason that it does not measure a claim in small.
             let is_said = |why: &str| {
                 let file = format!("experiments/{}.toml", name(&experiment["experiment"]));
                 text(&root().join(file)).contains(&format!("skip = \"{why}\""))

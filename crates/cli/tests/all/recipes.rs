@@ -133,11 +133,11 @@ fn moved(tree: Tree) -> Tree {
 /// True for a file of the test programs of [`CRATES`], which no example touches. They would want
 /// each crate a second time, without its unit tests: only `MANX_LONG` compiles them.
 fn is_program(name: &str) -> bool {
-    let is_in = |of: &&str| {
+    let is_in = |of: &str| {
         let folder = of.replacen("manx-", "crates/", 1);
         name.strip_prefix(&folder).is_some_and(|rest| rest.starts_with("/tests/"))
     };
-    std::env::var_os("MANX_LONG").is_none() && CRATES.iter().any(|of| is_in(&of))
+    std::env::var_os("MANX_LONG").is_none() && CRATES.into_iter().any(is_in)
 }
 
 /// Makes `folder` what `tree` says. A file that is so already is not written: cargo then need not
