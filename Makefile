@@ -2,15 +2,16 @@
 
 CARGO ?= cargo
 
-.PHONY: help test built lints test-long test-guest test-faults test-mutants test-soak test-floor test-between test-advise test-python linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-rust deps-fio deps-nbd deps-nbdkit deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
+.PHONY: help test built lints test-long test-guest test-verdicts test-faults test-mutants test-soak test-floor test-between test-advise test-python linux test-linux test-linux-long bench book dist wheel deps deps-cc deps-rust deps-fio deps-nbd deps-nbdkit deps-uml deps-browser deps-python deps-guest deps-linux fuzz fuzz-minute
 
 help:
-	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
+	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and the tests"
 	@echo "make test-long    the campaigns of minutes too"
 	@echo "make test-guest    the Linux kernel's NVMe/TCP, in a guest, against manx serve (a minute)"
 	@echo "make linux    the guest of manx linux, once: 8 minutes of processor time (docs/linux.md)"
 	@echo "make test-linux    everything that manx linux promises, with that guest (some minutes)"
 	@echo "make test-linux-long    power cuts under file systems and PostgreSQL, databases on drives and arrays (half an hour; CUTS=300)"
+	@echo "make test-verdicts    the verdicts of all experiments in small, the longest four too (2 minutes)"
 	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
 	@echo "make test-mutants    mutants of the collector's mechanisms, and which unit tests kill them (a minute for each that lives)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
@@ -72,6 +73,10 @@ test-between: deps
 test-advise:
 	$(CARGO) build --release -p manx-ssd
 	crates/cli/tests/advise/grid
+
+# Every verdict of every experiment in small, those that `make test` leaves out too.
+test-verdicts:
+	$(CARGO) run --release -p manx-ssd -- lab run all --quick --check --claims-only --no-cache --out target/verdicts
 
 # The lab tested by faults: .ci/faults/list.toml into a copy of the tree, one build, the claims of the experiments.
 test-faults:

@@ -45,7 +45,7 @@ pub use workload::{FitArgs, FromFioArgs, WorkloadCommand};
 use crate::screen::Screen;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 use manx_core::units::{Duration, QuantityError};
 use manx_lab::ask::Named;
 use std::path::PathBuf;

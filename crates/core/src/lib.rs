@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! units ← sim ← flash ← ftl ← drive ← nvme ← array ← host
-//! beside them: stats (what is counted), config (what a scenario says)
+//! beside them: stats (what is counted)
 //! ```
 //!
 //! * [`units`]: time, sizes, rates, addresses as types (of the crate `manx-base`).
@@ -17,14 +17,14 @@
 //! * [`array`]: RAID over drives, and the strategies of reading it.
 //! * [`host`]: workloads, the driver that plays them against a drive, the integrity oracle.
 //! * [`stats`]: latencies, counters, the result of a run.
-//! * [`config`]: scenarios, device tables and policies, read and validated.
+//!
+//! The crate `manx-config` reads scenarios, device tables and policies into these types.
 //!
 //! The core is *told* the time. It reads no clock, starts no thread, does no I/O (`clippy.toml`
 //! bans it): the same scenario and seed give the same bytes on every machine. `ARCHITECTURE.md` has
 //! the floor plan and the invariants.
 
 pub mod array;
-pub mod config;
 pub mod drive;
 pub mod flash;
 pub mod ftl;

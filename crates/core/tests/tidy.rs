@@ -17,16 +17,13 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&str; 8] = ["units", "sim", "flash", "ftl", "drive", "nvme", "array", "host"];
 /// Beside the data path: counts, and uses only units.
 const COUNTS: &str = "stats";
-/// Above everything: reads settings into the types of every layer.
-const SETTINGS: &str = "config";
 
-/// Layers that may use the crate of the trace readers: those that play them, and those that name
-/// them in settings.
-const USE_TRACES: [&str; 2] = ["host", "config"];
+/// The layer that may use the crate of the trace readers: it plays them.
+const USES_TRACES: &str = "host";
 
 /// Crates whose code is part of a run: under the same bans (no clock, no thread, no file), in a
 /// `clippy.toml` each.
-const OF_A_RUN: [&str; 3] = ["base", "trace", "core"];
+const OF_A_RUN: [&str; 4] = ["base", "trace", "core", "config"];
 
 /// Executables of tests beside their crate's `tests/all`: before everything else, and with an
 /// allocator of its own.
@@ -258,10 +255,7 @@ mod rules {
             arrows("host/job.rs", "use crate::drive::Drive;\nuse crate::stats::OpStats;")
                 .is_empty()
         );
-        assert!(
-            arrows("config/load.rs", "use crate::host::JobSpec;\nuse manx_trace::TraceSpec;")
-                .is_empty()
-        );
+        assert!(arrows("host/spec.rs", "use manx_trace::TraceSpec;").is_empty());
         assert!(arrows("lib.rs", "pub use crate::host::Job;").is_empty());
         assert!(arrows("flash/die.rs", "use super::Flash;\nuse crate::units::Ppn;").is_empty());
         assert!(

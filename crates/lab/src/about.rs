@@ -1,7 +1,7 @@
 //! Runs in words: the drive and the workload, for the head of a table and of a page.
 
 use crate::table::cell;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::host::{Arrival, JobSpec};
 
 /// The drives, each once: "ttflash-256g: raw 8 GiB, ..".
@@ -82,7 +82,7 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::load::Request;
-    use manx_core::config::Override;
+    use manx_config::Override;
 
     fn scenario(name: &str, sets: &[(&str, &str)]) -> Scenario {
         let overrides =

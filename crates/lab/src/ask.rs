@@ -4,7 +4,7 @@
 //! a trace) comes first, single keys over it; each override remembers how it was said.
 
 use crate::load::{Request, read_workload};
-use manx_core::config::{ConfigError, Override, Scenario, split_parameter};
+use manx_config::{ConfigError, Override, Scenario, split_parameter};
 use manx_trace::{TimeUnit, TraceError, TraceSpec, unit_name};
 
 /// An option that stands for a key: what it is called, the key, its value as TOML if it was given.

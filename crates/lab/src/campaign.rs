@@ -17,7 +17,7 @@ use crate::compare::{Options, compare};
 use crate::json::from_bytes;
 use crate::prepare::{Key, Keys};
 use crate::run::{Counted, Finished, Limits, RunError};
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::stats::{Outcome, RunResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -361,7 +361,7 @@ mod tests {
     use super::*;
     use crate::load::Request;
     use crate::run::Beside;
-    use manx_core::config::Override;
+    use manx_config::Override;
     use manx_core::stats::RunSet;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

@@ -6,7 +6,7 @@ use crate::memory::{Need, refusal, side_by_side};
 use crate::prepare::{Key, Keys, States};
 use crate::run::{Beside, Context, Counted, Finished, Limits, Observer, Run, RunError};
 use crate::threads::on_threads;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::stats::{Outcome, RunResult};
 use std::cell::RefCell;
 use std::num::NonZero;

@@ -5,7 +5,7 @@ use crate::compare::{Options, compare};
 use crate::load::Request;
 use crate::quantity::Quantities;
 use crate::run::RunError;
-use manx_core::config::{ConfigError, Override, Scenario, Source};
+use manx_config::{ConfigError, Override, Scenario, Source};
 use std::fmt::Write;
 
 /// Drives of the check, with the share of their raw capacity that is spare.

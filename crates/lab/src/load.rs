@@ -1,7 +1,7 @@
 //! Reading scenario and device files: the I/O that the core does not do, and the errors that belong
 //! to it.
 
-use manx_core::config::{
+use manx_config::{
     ConfigError, Input, Overlaid, Override, Scenario, Source, builtin_scenario, device_name,
     load as load_text, load_device, overlaid, resolve_policy, why_unread,
 };
@@ -171,7 +171,7 @@ impl Request {
 pub fn read_device(name: &str) -> Result<Device, ConfigError> {
     let source = match is_path(name) {
         true => read_text(Path::new(name), "a device table")?,
-        false => manx_core::config::builtin_device(name)?,
+        false => manx_config::builtin_device(name)?,
     };
     load_device(&source)
 }
@@ -180,7 +180,7 @@ pub fn read_device(name: &str) -> Result<Device, ConfigError> {
 pub fn read_workload(name: &str) -> Result<Source, ConfigError> {
     match is_path(name) {
         true => read_text(Path::new(name), "a workload"),
-        false => manx_core::config::builtin_workload(name),
+        false => manx_config::builtin_workload(name),
     }
 }
 

@@ -3,7 +3,7 @@
 //! The figures are measured (resident bytes over pages, x86-64) and rather too small than too
 //! large: a run that would have fitted is not refused.
 
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::drive::PreconditionState;
 use manx_core::flash::Capacity;
 use manx_core::ftl::FtlKind;
@@ -202,7 +202,7 @@ fn of_process() -> Option<Available> {
 mod tests {
     use super::*;
     use crate::load::Request;
-    use manx_core::config::Override;
+    use manx_config::Override;
 
     fn need(sets: &[(&str, &str)], verify: bool) -> Need {
         let sets = sets.iter().map(|(key, value)| Override::new(*key, *value, "a test")).collect();

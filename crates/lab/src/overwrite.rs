@@ -3,7 +3,7 @@
 
 use crate::open::trace_source;
 use crate::run::RunError;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::drive::Op;
 use manx_core::host::generate::Generator;
 use manx_core::host::{Arrival, JobSpec, Request, RequestSource};
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use crate::load;
     use crate::prepare::logical_pages;
-    use manx_core::config::Override;
+    use manx_config::Override;
 
     /// 40 writes of one or two pages, each third request a read.
     fn trace(name: &str) -> std::path::PathBuf {

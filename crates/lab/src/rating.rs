@@ -4,7 +4,7 @@
 use crate::compare::{Options, compare};
 use crate::load::Request;
 use crate::run::RunError;
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 use manx_core::stats::{ActRules, ActVerdict, Outcome};
 use serde_json::{Value, json};
 

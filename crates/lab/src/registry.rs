@@ -5,7 +5,7 @@
 //! program. How bytes come over a network is the caller's: the command line asks `curl` or `wget`.
 
 use crate::cache::Cache;
-use manx_core::config::nearest;
+use manx_config::nearest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

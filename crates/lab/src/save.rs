@@ -3,7 +3,7 @@
 use crate::json::to_json;
 use crate::load::read_bounded;
 use crate::prepare::Key;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::stats::RunSet;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;

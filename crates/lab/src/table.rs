@@ -19,7 +19,7 @@ pub use grid::wrap;
 
 use columns::{COLUMNS, Column, Missing, Of, Value, WIDE};
 use grid::{Cell, Grid, Paint};
-use manx_core::config::resolve_policy;
+use manx_config::resolve_policy;
 use manx_core::stats::{BEYOND_MIN, RecordedReport, RunResult, RunSet};
 
 /// Columns of a table that is not wide.

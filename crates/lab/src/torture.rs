@@ -18,7 +18,7 @@ pub use drawn::drawn;
 use crate::prepare::{logical_pages, make};
 use crate::run::RunError;
 use crate::threads::on_threads;
-use manx_core::config::{ConfigError, Scenario};
+use manx_config::{ConfigError, Scenario};
 use manx_core::drive::{CrashImage, Recovered};
 use manx_core::host::generate::Generator;
 use manx_core::host::{Driver, Job, Oracle, Pacing};
@@ -328,7 +328,7 @@ fn reads_are_right(driver: &Driver) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manx_core::config::Override;
+    use manx_config::Override;
 
     fn campaign(
         scenario: &(dyn Fn(u64) -> Result<Scenario, ConfigError> + Sync),

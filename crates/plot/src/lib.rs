@@ -9,7 +9,7 @@
 mod chart;
 mod kinds;
 
-use manx_core::config::nearest;
+use manx_config::nearest;
 use manx_core::stats::{LatencySummary, RunResult, SliceTimes};
 use resvg::{tiny_skia, usvg};
 use std::path::Path;

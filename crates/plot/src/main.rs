@@ -9,7 +9,7 @@ use manx_cli::commands::Failure;
 use manx_cli::commands::read_result::read_result;
 use manx_cli::say::say_line;
 use manx_cli::screen::Screen;
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_core::stats::{RunResult, RunSet};
 use manx_lab::save;
 use manx_lab::state::mixed_axes;

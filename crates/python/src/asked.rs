@@ -2,8 +2,7 @@
 
 use crate::error::Trouble;
 use crate::policy::{Calls, PyChooser, PyOnset, PySorter, PyStrategy};
-use manx_core::config::Source;
-use manx_core::config::{Override, Scenario, scenario_schema, validate};
+use manx_config::{Override, Scenario, Source, scenario_schema, validate};
 use manx_core::sim::External;
 use manx_lab::ask::{Named, comparison};
 use manx_lab::load::Request;

@@ -1,6 +1,6 @@
 //! Errors of the library as exceptions of `manx.errors`, with file, line, key and what is allowed.
 
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::registry::GetError;
 use manx_lab::run::RunError;
 use manx_lab::sweep::SweepError;

@@ -3,7 +3,7 @@
 use crate::error::Trouble;
 use crate::run::cache_of;
 use crate::watch::watched;
-use manx_core::config::{
+use manx_config::{
     ALIASES, Override, POLICIES, builtin_scenario, device_names, scenario_names, workload_names,
 };
 use manx_core::units::{Bandwidth, Bytes, Duration, QuantityError, parse_over_provisioning};

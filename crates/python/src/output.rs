@@ -3,7 +3,7 @@
 use crate::asked::Point;
 use crate::error::Trouble;
 use crate::run::{Played, set_of};
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_lab::table::{Look, render, tail_chart, warnings};
 use manx_lab::{about, explain, state};
 use manx_plot::{Format, Kind, Length, Op, Plot};

@@ -5,7 +5,7 @@ use crate::asked::Point;
 use crate::error::Trouble;
 use crate::run::{Played, cache_of};
 use crate::watch::watched;
-use manx_core::config::Override;
+use manx_config::Override;
 use manx_lab::ask::Named;
 use manx_lab::sweep::pareto::Objective;
 use manx_lab::sweep::plan::{Asked, Plan};

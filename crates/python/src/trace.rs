@@ -4,7 +4,7 @@ use crate::arrow::{Batch, Column, Field, PyTable, Table};
 use crate::error::Trouble;
 use crate::tables::{OPS, op_word};
 use crate::watch::watched;
-use manx_core::config::Override;
+use manx_config::Override;
 use manx_core::units::SECTOR;
 use manx_lab::ask::{trace_overrides, trace_spec};
 use manx_lab::open::opener;

@@ -2,7 +2,7 @@
 
 use super::KeyArgs;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum, value_parser};
-use manx_core::config::{ConfigError, Override, split_parameter};
+use manx_config::{ConfigError, Override, split_parameter};
 use manx_lab::load::read_workload;
 use manx_lab::rating::Rule;
 

@@ -2,7 +2,7 @@
 
 use super::{KeyArgs, TraceReadingArgs, TraceReplayArgs};
 use clap::{Args as ClapArgs, ValueEnum, value_parser};
-use manx_core::config::{ConfigError, scenario_names};
+use manx_config::{ConfigError, scenario_names};
 use manx_lab::advise::question::{Asked, Minimise};
 use manx_lab::ask::{quoted, said, trace_overrides};
 use std::path::PathBuf;

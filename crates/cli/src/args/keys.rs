@@ -2,7 +2,7 @@
 
 use super::whole;
 use clap::Args as ClapArgs;
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 
 /// `--set` and `--seed`.
 #[derive(Debug, ClapArgs)]

@@ -61,6 +61,9 @@ pub struct LabRunArgs {
     /// Names of `manx lab list`, all, or paths of experiments
     #[arg(required = true, value_name = "NAME|all")]
     pub names: Vec<String>,
+    /// Leave this experiment out of all (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub skip: Vec<String>,
     /// Exit with 1 when a claim has another verdict than recorded, or cannot fail
     #[arg(long)]
     pub check: bool,

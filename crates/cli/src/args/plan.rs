@@ -3,7 +3,7 @@
 use super::sheets::{BufferArgs, EnduranceArgs, FleetArgs, OpArgs, RainArgs};
 use super::{time, whole};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 use manx_core::units::{Bandwidth, Bytes, Duration, QuantityError, parse_over_provisioning};
 use manx_lab::plan::Question;
 use manx_lab::plan::tw::GcUnit;

@@ -2,7 +2,7 @@
 
 use super::whole;
 use clap::{Args as ClapArgs, Subcommand};
-use manx_core::config::{Override, nearest};
+use manx_config::{Override, nearest};
 use manx_lab::ask::{NamedKey, quoted, said, trace_overrides};
 use manx_trace::convert::{TARGETS, Target};
 use std::path::PathBuf;

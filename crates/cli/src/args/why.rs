@@ -2,7 +2,7 @@
 
 use super::{KeyArgs, TraceReadingArgs, TraceReplayArgs};
 use clap::{Args as ClapArgs, value_parser};
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 use manx_lab::ask::{quoted, said, trace_overrides};
 
 const EXAMPLES: &str = "Examples:

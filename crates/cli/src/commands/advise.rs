@@ -6,7 +6,7 @@ use crate::args::AdviseArgs;
 use crate::say::say_line;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::advise::answer::{Answer, answer};
 use manx_lab::advise::question::Question;
 use manx_lab::advise::shots::{Shots, Stop};

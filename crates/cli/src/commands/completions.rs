@@ -5,7 +5,7 @@ use crate::args::Args;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
-use manx_core::config::{ALIASES, POLICIES, device_names, scenario_names, workload_names};
+use manx_config::{ALIASES, POLICIES, device_names, scenario_names, workload_names};
 use manx_lab::experiment::experiment_names;
 use std::fs;
 use std::path::Path;

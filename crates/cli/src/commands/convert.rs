@@ -6,7 +6,7 @@ use crate::args::TraceConvertArgs;
 use crate::say::say;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::ask::trace_spec;
 use manx_lab::convert::{Conversion, ConvertError, Converted};
 use manx_trace::convert::{About, Encoder, Target, fio, text_encoder};

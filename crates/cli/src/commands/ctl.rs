@@ -2,7 +2,7 @@
 
 use super::{Failure, print};
 use crate::args::{CtlArgs, CtlOrder};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::json::indented;
 use manx_serve::control::{Order, socket};
 use serde_json::Value;

@@ -7,7 +7,7 @@
 use super::Failure;
 use crate::say::say_line;
 use crate::signals::STOP;
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_core::stats::{Program, RunResult};
 use manx_lab::campaign::{Elsewhere, Point};
 use manx_lab::run::RunError;

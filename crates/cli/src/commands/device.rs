@@ -2,7 +2,7 @@
 
 use super::{Failure, print};
 use crate::args::DeviceCommand;
-use manx_core::config::devices;
+use manx_config::devices;
 use manx_core::flash::{Capacity, Device};
 use manx_lab::load::read_device;
 use serde_json::Value;

@@ -11,7 +11,7 @@ use crate::say::say;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use console::Term;
-use manx_core::config::{ConfigError, Scenario};
+use manx_config::{ConfigError, Scenario};
 use manx_core::host::{Arrival, JobSpec};
 use manx_core::stats::{ActReport, ActRules, Outcome, RunSet};
 use manx_lab::about;

@@ -3,7 +3,7 @@
 use super::read_result::read_result;
 use super::{Failure, print};
 use crate::args::ExplainArgs;
-use manx_core::config::{ConfigError, nearest};
+use manx_config::{ConfigError, nearest};
 use manx_core::stats::RunSet;
 use manx_lab::explain::{Kinds, explain};
 

@@ -6,7 +6,7 @@ use crate::args::TwinArgs;
 use crate::say::say;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::measure::Measurement;
 use manx_lab::twin::{
     Files, Journal, Moment, Settings, Stage, Twin, TwinError, capacity_is_allowed, document, files,

@@ -1,6 +1,6 @@
 //! Settings of a served drive that may change while it works.
 
-use manx_core::config::{Override, Scenario};
+use manx_config::{Override, Scenario};
 use manx_core::drive::{EraseLength, EraseMode, ProgramMode};
 use manx_lab::load::Request;
 use manx_serve::control::{Change, KEYS};

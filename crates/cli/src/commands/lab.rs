@@ -9,7 +9,7 @@ use crate::args::{LabCommand, LabRunArgs, LabScoreArgs};
 use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::ConfigError;
+use manx_config::{ConfigError, nearest};
 use manx_lab::cache::Cache;
 use manx_lab::campaign::{Campaign, Done, lock};
 use manx_lab::compare::Options;
@@ -91,9 +91,7 @@ fn show(name: &str) -> Result<(), Failure> {
 }
 
 fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
-    let all = || experiment_names().map(str::to_string).collect();
-    let names: Vec<String> =
-        if args.names.iter().any(|name| name == "all") { all() } else { args.names.clone() };
+    let names = names(args)?;
     let (quick, sets, claims_only) = (args.quick, args.sets.clone(), args.claims_only);
     let traces = args.traces.clone();
     let asked = Asked { quick, sets, claims_only, traces, solved: Vec::new() };
@@ -138,11 +136,41 @@ fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
         findings.add(&outcome);
     }
     if args.json {
-        print(&indented(&document(documents)))?;
+        print(&indented(&document(documents, is_all(args))))?;
     } else if experiments.len() > 1 {
         print(&format!("\nall: {}\n", render::counts(findings.counts)))?;
     }
     if args.check { findings.check() } else { Ok(()) }
+}
+
+fn is_all(args: &LabRunArgs) -> bool {
+    args.names.iter().any(|name| name == "all")
+}
+
+/// The experiments that are asked for, without those that `--skip` names.
+fn names(args: &LabRunArgs) -> Result<Vec<String>, Failure> {
+    let is_all = is_all(args);
+    for skipped in &args.skip {
+        let hint = || {
+            nearest(skipped, experiment_names())
+                .map_or(String::new(), |near| format!("; did you mean {near}?"))
+        };
+        let why = if !is_all {
+            "it leaves an experiment out of `all`, which is not asked for".to_string()
+        } else if args.names.contains(skipped) {
+            "it is asked for by name beside `all`".to_string()
+        } else if !experiment_names().any(|name| name == skipped) {
+            format!("there is no such built-in experiment{}", hint())
+        } else {
+            continue;
+        };
+        return Err(ConfigError::new(format!("--skip {skipped}: {why}")).into());
+    }
+    let is_left = |name: &&str| !args.skip.iter().any(|skipped| skipped == name);
+    Ok(match is_all {
+        true => experiment_names().filter(is_left).map(str::to_string).collect(),
+        false => args.names.clone(),
+    })
 }
 
 /// Of `all`, leaves out what replays traces that are not there, and says so; asked for by name it
@@ -206,8 +234,12 @@ impl Findings {
 }
 
 /// One experiment is its own document, several are a list in one.
-fn document(mut documents: Vec<Value>) -> Value {
-    if documents.len() == 1 { documents.remove(0) } else { json!({ "experiments": documents }) }
+fn document(mut documents: Vec<Value>, is_all: bool) -> Value {
+    if documents.len() == 1 && !is_all {
+        documents.remove(0)
+    } else {
+        json!({ "experiments": documents })
+    }
 }
 
 fn run_one<'a>(

@@ -35,7 +35,7 @@ mod why;
 mod workload;
 
 use crate::args::{Args, Command};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::convert::ConvertError;
 use manx_lab::run::RunError;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! The files that a run writes: none of them may be one that it reads, nor another that it writes.
 
 use crate::args::SharedArgs;
-use manx_core::config::{ConfigError, Scenario};
+use manx_config::{ConfigError, Scenario};
 use manx_lab::act_log::path_for;
 use manx_lab::save::{is_ours, result_files};
 use manx_lab::sweep::plan::Plan;

@@ -2,7 +2,7 @@
 
 use super::{Failure, print};
 use crate::args::PolicyCommand;
-use manx_core::config::{ALIASES, POLICIES, resolve_policy};
+use manx_config::{ALIASES, POLICIES, resolve_policy};
 use std::fmt::Write;
 
 /// Does what was asked about policies.

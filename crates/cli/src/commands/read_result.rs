@@ -1,7 +1,7 @@
 //! Results that were written before, as `manx explain` and `manx plot` take them.
 
 use super::Failure;
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_core::stats::{RunResult, RunSet};
 use manx_lab::json;
 use manx_lab::load::read_bounded;

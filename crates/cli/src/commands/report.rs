@@ -1,6 +1,6 @@
 //! `report.html` beside a result.
 
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::stats::RunSet;
 use manx_lab::{about, save};
 use manx_report::page::{Claim, Page};

@@ -5,7 +5,7 @@ use super::{Failure, outputs, requests_file};
 use crate::args::{CompareArgs, RunArgs, SharedArgs};
 use crate::say::say_line;
 use crate::screen::Screen;
-use manx_core::config::{ConfigError, Overlaid, Override, Scenario};
+use manx_config::{ConfigError, Overlaid, Override, Scenario};
 use manx_core::drive::TimelineSpec;
 use manx_lab::ask::comparison;
 use manx_lab::load::Request;

@@ -2,7 +2,7 @@
 
 use super::{Failure, print};
 use crate::args::ScenarioCommand;
-use manx_core::config::scenario_names;
+use manx_config::scenario_names;
 use manx_lab::about;
 use manx_lab::json::indented;
 use manx_lab::load::{Request, read_scenario};

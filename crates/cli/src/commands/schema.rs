@@ -2,7 +2,7 @@
 
 use super::{Failure, print};
 use crate::args::SchemaOf;
-use manx_core::config::scenario_schema;
+use manx_config::scenario_schema;
 use manx_lab::json::schema_result;
 
 /// The JSON schema of a scenario file or of a result.

@@ -12,7 +12,7 @@ use crate::args::{Compensation, Protocol, ServeArgs};
 use crate::say::say_line;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::{ConfigError, Override, Scenario};
+use manx_config::{ConfigError, Override, Scenario};
 use manx_core::drive::{Drive, DriveSpec};
 use manx_core::ftl::GcSpec;
 use manx_core::nvme::{Attributes, Controller, Options};

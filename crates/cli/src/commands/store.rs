@@ -3,7 +3,7 @@
 use super::{Failure, print};
 use crate::args::{Protocol, ServeArgs, StoreCommand};
 use crate::say::say_line;
-use manx_core::config::{ConfigError, Scenario};
+use manx_config::{ConfigError, Scenario};
 use manx_core::drive::Drive;
 use manx_core::ftl::FtlKind;
 use manx_core::nvme::{Attributes, Controller, Options};

@@ -7,7 +7,7 @@ use crate::args::SweepArgs;
 use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::cache::Cache;
 use manx_lab::campaign::Elsewhere;
 use manx_lab::load::Request;

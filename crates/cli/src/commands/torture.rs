@@ -5,7 +5,7 @@ use super::{Failure, print};
 use crate::args::TortureArgs;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::{ConfigError, Override, Scenario};
+use manx_config::{ConfigError, Override, Scenario};
 use manx_lab::load::Request;
 use manx_lab::torture::{Options, Tally, TortureError, check, drawn, torture};
 use std::fmt::Write;

@@ -4,7 +4,7 @@ use super::progress::Bar;
 use super::{Failure, print};
 use crate::args::{TraceCommand, TraceInfoArgs};
 use crate::screen::Screen;
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::ask::trace_spec;
 use manx_lab::trace_info::{details, rows, to_json, trace_info};
 use manx_trace::format::FORMATS;

@@ -6,7 +6,7 @@ use crate::args::TraceGetArgs;
 use crate::say::say;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::registry::{Entry, GetError, Registry, folder};
 use manx_lab::table::count;
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 use super::{Failure, print};
 use crate::args::{TwinCommand, TwinReportArgs};
 use crate::say::say;
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_lab::load::{read_bounded, read_device};
 use manx_lab::twin::shipped;
 use manx_report::twin::{Fit, page, text};

@@ -7,7 +7,7 @@ use crate::args::{FitArgs, FromFioArgs, WorkloadCommand};
 use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::{
+use manx_config::{
     ConfigError, Override, Source, builtin_workload, load_profile, split_parameter, workload_names,
 };
 use manx_core::host::fit::{Fit, Fitter};

@@ -145,7 +145,7 @@ fn a_throttle_is_refused_where_collections_take_no_time_or_writes_cause_them() {
 
 #[test]
 fn a_device_table_is_refused_by_line_and_key() {
-    let femu = manx_core::config::builtin_device("femu").unwrap().text;
+    let femu = manx_config::builtin_device("femu").unwrap().text;
     let edited = |from: &str, to: &str| {
         assert!(femu.contains(from), "{from}");
         femu.replace(from, to)

@@ -110,7 +110,7 @@ fn policies_schema_and_completions_are_printed() {
 
 #[test]
 fn a_device_file_is_found_beside_its_scenario_or_where_an_option_points() {
-    let table = manx_core::config::builtin_device("femu").unwrap().text;
+    let table = manx_config::builtin_device("femu").unwrap().text;
     let device = file("mine-device.toml", table.as_bytes());
     let scenario =
         b"[device]\nname = \"./mine-device.toml\"\n[gc]\nsoft = 1.5\n[workload]\nrequests = 1\n";

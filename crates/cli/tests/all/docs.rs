@@ -2,7 +2,7 @@
 
 use crate::documents::{document, root};
 use crate::support::{manx, stderr, stdout};
-use manx_core::config::workload_names;
+use manx_config::workload_names;
 use manx_trace::format::FORMATS;
 use serde_json::Value;
 

@@ -19,6 +19,10 @@ fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Experiments that take two fifths of the time of all in small: only `make test-long` and `make
+/// test-verdicts` play them.
+const LONGEST: [&str; 4] = ["ioda-artefact", "ioda-op", "ioda-tw", "ioda-width"];
+
 /// The claims whose verdict is not the recorded one, as `experiment/claim`.
 fn changed(document: &Value) -> Vec<String> {
     let several = document["experiments"].as_array().cloned();
@@ -47,6 +51,7 @@ fn every_verdict_is_as_recorded_in_small_and_a_mechanism_broken_on_purpose_chang
         // Half of the runs are in no claim; `make test-long` plays them too.
         if std::env::var_os("MANX_LONG").is_none() {
             args.push("--claims-only");
+            LONGEST.into_iter().for_each(|name| args.extend(["--skip", name]));
         }
         outcome(&args)
     };
@@ -55,6 +60,8 @@ fn every_verdict_is_as_recorded_in_small_and_a_mechanism_broken_on_purpose_chang
     let experiments = document["experiments"].as_array().unwrap();
     assert!(experiments.len() >= 35, "those without traces");
     for experiment in experiments {
+        let is_long = LONGEST.into_iter().any(|name| experiment["experiment"] == name);
+        assert!(!is_long || std::env::var_os("MANX_LONG").is_some(), "--skip leaves it out");
         assert_eq!(
             (&experiment["quick"], &experiment["what_if"]),
             (&Value::Bool(true), &Value::Array(Vec::new()))
@@ -236,6 +243,18 @@ fn experiments_are_listed_and_shown_and_wrong_ones_refused() {
     assert_refused(
         &["lab", "run", "gc-modes", "--set", "gc.sft=0.1"],
         &["unknown key gc.sft; did you mean gc.soft?"],
+    );
+    assert_refused(
+        &["lab", "run", "all", "--skip", "gc-mods"],
+        &["--skip gc-mods: there is no such built-in experiment; did you mean gc-modes?"],
+    );
+    assert_refused(
+        &["lab", "run", "gc-modes", "--skip", "gc-modes"],
+        &["--skip gc-modes: it leaves an experiment out of `all`, which is not asked for"],
+    );
+    assert_refused(
+        &["lab", "run", "all", "gc-modes", "--skip", "gc-modes"],
+        &["--skip gc-modes: it is asked for by name beside `all`"],
     );
     assert_refused(&["lab", "run", "./no.toml"], &["./no.toml: cannot read an experiment here"]);
     let wrong = file("lab-wrong.toml", THREE.replace("blocked(first)", "blockd(first)").as_bytes());

@@ -3,7 +3,7 @@
 
 use crate::support::{manx, stderr, stdout};
 use manx_cli::args::VERSION;
-use manx_core::config::{ALIASES, POLICIES, device_names, scenario_names};
+use manx_config::{ALIASES, POLICIES, device_names, scenario_names};
 use manx_core::stats::SCHEMA_VERSION;
 use manx_lab::json::strip_machine;
 use std::path::PathBuf;

@@ -148,8 +148,8 @@ fn a_run_that_ends_by_its_time_has_a_percentage() {
 #[test]
 fn scenarios_are_listed_with_drive_load_and_policies_and_shown_as_they_are_written() {
     let list = stdout(&manx(&["scenario", "list"]));
-    for name in manx_core::config::scenario_names() {
-        let source = manx_core::config::builtin_scenario(name).unwrap().text;
+    for name in manx_config::scenario_names() {
+        let source = manx_config::builtin_scenario(name).unwrap().text;
         let summary = source
             .lines()
             .find_map(|line| line.strip_prefix("summary = "))

@@ -5,9 +5,9 @@ mod causes;
 mod shares;
 
 use super::{Array, ArraySpec, RaidLevel, ReadStrategy};
-use crate::config::{builtin_device, load_device};
 use crate::drive::{Command, Drive, DriveSpec, Op, PredictableLatency, Status, Storage};
-use crate::flash::{Device, Layout};
+use crate::flash::Layout;
+use crate::flash::tests::ttflash_256g;
 use crate::ftl::{FtlSpec, GcMode, GcSpec, PageMap, Stream};
 use crate::nvme::{Attributes, Controller, Options};
 use crate::stats::ArrayCounters;
@@ -26,12 +26,6 @@ const FREE: u32 = 4 * PAGES;
 const OTHER_CHIP: u32 = 8;
 const SAME_CHIP: u32 = 64 * LANES;
 
-fn ttflash() -> Device {
-    let mut device = load_device(&builtin_device("ttflash-256g").unwrap()).unwrap();
-    device.geometry.blocks = BLOCKS;
-    device
-}
-
 /// The times that the expectations are sums of.
 #[derive(Clone, Copy)]
 struct Times {
@@ -42,7 +36,7 @@ struct Times {
 }
 
 fn times() -> Times {
-    let device = ttflash();
+    let device = ttflash_256g(BLOCKS);
     let (command, transfer) =
         (device.channel.command, device.channel.rate.time_for(device.geometry.page.get()));
     Times {
@@ -61,7 +55,7 @@ fn drive(valid: Option<u32>) -> Controller {
 
 /// The same, whose controller takes so long for each command.
 fn drive_with(valid: Option<u32>, controller: Duration) -> Controller {
-    let device = ttflash();
+    let device = ttflash_256g(BLOCKS);
     let soft = (f64::from(FREE) + 0.5) / f64::from(BLOCKS * PAGES);
     let soft = if valid.is_some() { soft } else { 0.0 };
     let gc =

@@ -1,41 +1,8 @@
 //! A drive from its settings, in one call.
 //!
-//! [`DriveConfig`] has everything that one drive is made of;
-//! [`Scenario::drive_config`](crate::config::Scenario) gives one whose settings are validated. The
-//! map comes first, since preconditioning writes to it without a drive:
-//!
-//! ```
-//! use manx_core::config::{Input, Override, Source, load};
-//! use manx_core::drive::precondition::precondition;
-//! use manx_core::drive::{Command, Op};
-//! use manx_core::units::{Instant, Lba};
-//!
-//! let text = r#"
-//! name = "mine"
-//! [device]
-//! name = "femu"
-//! geometry = { channels = 2, ways = 2, blocks = 32 }
-//! op = 0.25
-//! [gc]
-//! soft = 0.1
-//! hard = 0.05
-//! [workload]  # a scenario has a load, and its bound; the drive does without
-//! requests = 1
-//! "#;
-//! let file = Source { file: "mine.toml".into(), text: text.into() };
-//! let input = Input { scenario: &file, device: None, policy: Some("preemptive"), overrides: &[] };
-//! let scenario = load(&input).expect("settings that validation accepts");
-//!
-//! let config = scenario.drive_config();
-//! let mut map = config.empty_map();
-//! precondition(&mut map, &scenario.precondition, config.seed, None, &mut |_| true)
-//!     .expect("the drive has room");
-//! let mut drive = config.build(map, false);
-//!
-//! drive.submit(Instant::START, Command::new(7, Op::Read, Lba(0), 8));
-//! let completion = drive.advance_before(Instant::NEVER).expect("the read ends");
-//! assert_eq!((completion.id, completion.at > Instant::START), (7, true));
-//! ```
+//! [`DriveConfig`] has everything that one drive is made of; `Scenario::drive_config` of the crate
+//! `manx-config` gives one whose settings are validated (an example is there). The map comes first,
+//! since preconditioning writes to it without a drive.
 
 use super::{Drive, DriveSpec, EraseSpec, ProgramSpec, RainSpec, RecoverySpec, ScrubSpec, Update};
 use crate::flash::{AgeingSpec, Capacity, Device, FaultSpec, Rating, RetrySpec};

@@ -23,20 +23,13 @@ mod tolerant;
 mod whole;
 
 use super::{Command, Completion, Drive, DriveSpec, Op, PredictableLatency, Status};
-use crate::config::{builtin_device, load_device};
+use crate::flash::tests::ttflash_256g;
 use crate::flash::{Device, Layout};
 use crate::ftl::{FtlSpec, GcSpec, PageMap, Stream};
 use crate::units::{Bytes, Duration, Instant, Lba, Lpn};
 
 /// Sectors in a page of `ttflash-256g`.
 const PAGE: u32 = 8;
-
-/// The table of `ttflash-256g` with `blocks` blocks a plane.
-fn ttflash(blocks: u32) -> Device {
-    let mut device = load_device(&builtin_device("ttflash-256g").unwrap()).unwrap();
-    device.geometry.blocks = blocks;
-    device
-}
 
 /// The times that the expectations are sums of.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +92,7 @@ impl Bench {
 
     /// A drive that never collects, with the first 512 pages (eight on each lane) written.
     fn plain(spec: DriveSpec) -> Self {
-        Self::on(ttflash(4), spec)
+        Self::on(ttflash_256g(4), spec)
     }
 
     fn on(device: Device, spec: DriveSpec) -> Self {

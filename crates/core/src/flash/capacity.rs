@@ -71,14 +71,14 @@ impl fmt::Display for Capacity {
 }
 
 /// Lanes of a device: dies times the groups of planes that work as one.
-pub(crate) fn lanes(device: &Device) -> u128 {
+pub fn lanes(device: &Device) -> u128 {
     let g = &device.geometry;
     let groups = g.planes / device.feature.program_planes.max(1);
     product(&[g.channels.into(), g.ways.into(), g.dies.into(), groups.into()])
 }
 
 /// Bytes that one program covers on a lane: its planes times the pages of a word line.
-pub(crate) fn program_unit(device: &Device) -> u128 {
+pub fn program_unit(device: &Device) -> u128 {
     let feature = &device.feature;
     product(&[
         device.geometry.page.get(),
@@ -89,7 +89,7 @@ pub(crate) fn program_unit(device: &Device) -> u128 {
 
 /// Bytes that the dies hold. It saturates: absurd counts are for validation to refuse, not for
 /// arithmetic to wrap.
-pub(crate) fn raw_bytes(device: &Device) -> u128 {
+pub fn raw_bytes(device: &Device) -> u128 {
     let g = &device.geometry;
     let counts = [g.channels, g.ways, g.dies, g.planes, g.blocks, g.pages].map(u64::from);
     product(&counts).saturating_mul(g.page.get().into())

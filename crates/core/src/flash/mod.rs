@@ -59,8 +59,7 @@ pub use activity::{Act, Room, Slice};
 pub use ageing::AgeingSpec;
 pub use blame::{Doing, Keeper, Kept, Waits};
 pub(crate) use blame::{add_kept, kept_between};
-pub use capacity::Capacity;
-pub(crate) use capacity::{lanes, program_unit, raw_bytes};
+pub use capacity::{Capacity, lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry, PageOrder};
 pub use die::{Operation, What};
 pub use endurance::Rating;
@@ -80,8 +79,7 @@ pub use stress::BlockStress;
 pub use suspendable::{
     ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionLimits, SuspensionTimes,
 };
-pub use timing::Timing;
-pub(crate) use timing::page_types;
+pub use timing::{Timing, page_types};
 
 use crate::sim::Timers;
 use crate::units::{Die, Duration, Instant, Ppn};

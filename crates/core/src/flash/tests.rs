@@ -49,6 +49,13 @@ pub(crate) fn device() -> Device {
     }
 }
 
+/// The drive of `ttflash-256g` with `blocks` blocks a plane: 8 channels x 8 chips.
+pub(crate) fn ttflash_256g(blocks: u32) -> Device {
+    let mut device = device();
+    device.geometry = Geometry { channels: 8, ways: 8, blocks, pages: 256, ..device.geometry };
+    device
+}
+
 /// A flash on the bench, and the sums that the tests are made of.
 struct Bench {
     device: Device,

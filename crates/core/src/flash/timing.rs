@@ -211,7 +211,7 @@ impl Timing {
 }
 
 /// Page types that a device tells apart: the longer of its two lists.
-pub(crate) fn page_types(device: &Device) -> u32 {
+pub fn page_types(device: &Device) -> u32 {
     device.timing.read.len().max(device.timing.program.len()) as u32
 }
 

@@ -48,7 +48,7 @@ use crate::ftl::{
     Allocation, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Pace, Stripe, Victim, VictimUnit,
 };
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
-use draw::{drawn, one_of};
+use draw::{drawn, one_of, part};
 
 /// Everything that determines a small run.
 #[derive(Clone, Debug)]
@@ -371,7 +371,7 @@ fn littles_law_holds() {
 fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
     let (mut suspended, mut programs, mut held) = ([0; 6], [0; 4], [0; GcMode::ALL.len()]);
     let mut rotation = crate::stats::RotationCounters::default();
-    for seed in 0..600 {
+    for seed in 0..part(600) {
         let setup = drawn(seed);
         let result = std::panic::catch_unwind(|| setup.play());
         assert!(result.is_ok(), "seed {seed}: {setup:?}");
@@ -384,13 +384,13 @@ fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
         assert!(counters.erases_held == 0 || !setup.erase.hold.is_zero());
         assert!(counters.erases_held_max <= setup.erase.hold_max);
     }
-    assert!(rotation.postponed > 500 && rotation.switched_off > 50, "{rotation:?}");
+    assert!(rotation.postponed > part(500) && rotation.switched_off > part(50), "{rotation:?}");
     assert_eq!(programs[ProgramMode::None as usize], 0);
-    assert!(programs[1..].iter().all(|suspensions| *suspensions > 5_000), "{programs:?}");
+    assert!(programs[1..].iter().all(|suspensions| *suspensions > part(5_000)), "{programs:?}");
     assert_eq!(held[GcMode::Nogc as usize], 0);
-    assert!(held[1..].iter().all(|erases| *erases > 100), "{held:?}");
+    assert!(held[1..].iter().all(|erases| *erases > part(100)), "{held:?}");
     assert_eq!(suspended[EraseMode::None as usize], 0);
-    assert!(suspended[1..].iter().all(|suspensions| *suspensions > 100), "{suspended:?}");
+    assert!(suspended[1..].iter().all(|suspensions| *suspensions > part(100)), "{suspended:?}");
 }
 
 /// Random writes to one page in four, then to another one in four, and so on: whole lanes have

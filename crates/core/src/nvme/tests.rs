@@ -10,8 +10,8 @@ mod playing;
 mod windows;
 
 use super::{AdminCompletion, AdminReply, Attributes, Controller, Options, Sqe, StatusField};
-use crate::config::{builtin_device, load_device};
 use crate::drive::{Command, Completion, Drive, DriveSpec, Op, PredictableLatency};
+use crate::flash::tests::ttflash_256g;
 use crate::flash::{Device, Layout};
 use crate::ftl::{FtlSpec, GcSpec, PageMap, Stream};
 use crate::units::{Bytes, Duration, Instant, Lba, Lpn};
@@ -19,9 +19,7 @@ use crate::units::{Bytes, Duration, Instant, Lba, Lpn};
 /// The table of `ttflash-256g` with four blocks a plane: 64 dies of 4 x 256 pages of 4 KiB; tR 40
 /// us, tPROG 800 us, erase 2 ms, 25 ns a byte on the channel, commands 175 ns, of an erase 125 ns.
 fn device() -> Device {
-    let mut device = load_device(&builtin_device("ttflash-256g").unwrap()).unwrap();
-    device.geometry.blocks = 4;
-    device
+    ttflash_256g(4)
 }
 
 /// Collection begins at a quarter of the pages and is forced at an eighth: between lie 8,192 pages.

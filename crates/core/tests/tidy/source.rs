@@ -1,7 +1,7 @@
 //! A source file as the rules see it: its code without comments and literals, its functions, lines
 //! and arrows.
 
-use super::{COUNTS, FUNCTION_LINES_MAX, LAYERS, LINE_CHARS_MAX, SETTINGS, USE_TRACES};
+use super::{COUNTS, FUNCTION_LINES_MAX, LAYERS, LINE_CHARS_MAX, USES_TRACES};
 
 /// A source file of the workspace.
 pub struct Source {
@@ -64,7 +64,7 @@ impl Source {
         };
         let code = blank_tests(&self.code);
         let mut complaints = Vec::new();
-        if rank(layer).is_none() && layer != COUNTS && layer != SETTINGS {
+        if rank(layer).is_none() && layer != COUNTS {
             complaints.push(self.complain(
                 1,
                 &format!("{layer} has no place among the layers: give it one in tidy.rs"),
@@ -80,7 +80,7 @@ impl Source {
                 }
             }
         }
-        for (at, _) in code.match_indices("manx_trace::").filter(|_| !USE_TRACES.contains(&layer)) {
+        for (at, _) in code.match_indices("manx_trace::").filter(|_| layer != USES_TRACES) {
             complaints.push(
                 self.complain(
                     line_of(&code, at),
@@ -107,7 +107,7 @@ fn rank(layer: &str) -> Option<usize> {
 }
 
 fn may_use(layer: &str, target: &str) -> bool {
-    if layer == target || layer == SETTINGS {
+    if layer == target {
         return true;
     }
     match (rank(layer), rank(target)) {

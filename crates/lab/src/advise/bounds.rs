@@ -11,7 +11,7 @@ use crate::campaign::Point;
 use crate::open::opener;
 use crate::plan::tw::Flash;
 use crate::table::cell;
-use manx_core::config::{ConfigError, Override, Scenario};
+use manx_config::{ConfigError, Override, Scenario};
 use manx_core::drive::Op;
 use manx_core::stats::{RunResult, SlowRequest};
 use manx_core::units::Bytes;

@@ -6,7 +6,7 @@
 //! plane) stands for the whole, with the same share of over-provisioning.
 
 use crate::load::read_device;
-use manx_core::config::{ConfigError, Scenario, nearest};
+use manx_config::{ConfigError, Scenario, nearest};
 use manx_core::flash::{Layout, Timing};
 use manx_core::stats::RunResult;
 use serde::{Deserialize, Serialize};
@@ -283,7 +283,7 @@ impl Used {
 mod tests {
     use super::*;
     use crate::load::Request;
-    use manx_core::config::Override;
+    use manx_config::Override;
 
     fn scenario(sets: &[&str]) -> Scenario {
         let overrides = sets.iter().map(|set| Override::from_set(set).unwrap()).collect();

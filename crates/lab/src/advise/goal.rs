@@ -6,7 +6,7 @@
 use super::question::Load;
 use crate::run::Limit;
 use crate::table::cell;
-use manx_core::config::{ConfigError, nearest};
+use manx_config::{ConfigError, nearest};
 use manx_core::stats::{LatencySummary, Outcome, Percentile, RunResult};
 use manx_core::units::Duration;
 use serde::Serialize;

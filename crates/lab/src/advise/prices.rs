@@ -7,7 +7,7 @@
 
 use super::cost::Cost;
 use super::question::{Minimise, Question};
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::stats::RunResult;
 
 /// Time in which a closed loop's requests come, alike for all settings: that of the drive whose GC

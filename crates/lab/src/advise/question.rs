@@ -10,7 +10,7 @@ use crate::ask::Assumed;
 use crate::load::read_device;
 use crate::sweep::plan::{Asked as Swept, Plan};
 use crate::trace_info::{TraceInfo, trace_info};
-use manx_core::config::{ConfigError, MeasureSpec, Override, Scenario};
+use manx_config::{ConfigError, MeasureSpec, Override, Scenario};
 use manx_core::host::{Arrival, JobSpec};
 use manx_core::units::Bytes;
 use manx_trace::{Layout, TraceError, TraceSpec};

@@ -9,7 +9,7 @@ use super::question::{Load, Question};
 use crate::campaign::{Campaign, Point};
 use crate::compare::Options;
 use crate::run::{Counted, Limit, Limits, RunError};
-use manx_core::config::{ConfigError, Scenario};
+use manx_config::{ConfigError, Scenario};
 use manx_core::stats::RunResult;
 
 /// Equal parts of a run, after each of which it may be given up.

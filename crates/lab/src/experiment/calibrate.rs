@@ -10,7 +10,7 @@ use crate::campaign::{Campaign, Done};
 use crate::compare::Options;
 use crate::quantity::Quantities;
 use crate::run::RunError;
-use manx_core::config::{ConfigError, Source};
+use manx_config::{ConfigError, Source};
 
 /// Trials between the two ends. Each halves the interval: twenty are a millionth of it.
 const TRIALS_MAX: usize = 20;

@@ -1,7 +1,7 @@
 //! An experiment's file as it is written; what it means is checked in `load`.
 
 use super::verdict::{Figure, Verdict};
-use manx_core::config::{ConfigError, Source};
+use manx_config::{ConfigError, Source};
 use serde::Deserialize;
 use toml::{Table, Value};
 

@@ -1,6 +1,6 @@
 //! The experiments of `experiments/`, compiled in.
 
-use manx_core::config::{ConfigError, Source, nearest};
+use manx_config::{ConfigError, Source, nearest};
 
 const EXPERIMENTS: &[(&str, &str)] = &[
     ("engine-laws", include_str!("../../../../experiments/engine-laws.toml")),

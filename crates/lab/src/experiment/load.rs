@@ -11,7 +11,7 @@ use super::verdict::{Origin, Verdict};
 use super::{grid, library};
 use crate::load::{Request, read_bounded};
 use crate::save::file_name;
-use manx_core::config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
+use manx_config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
 use manx_core::units::{Bandwidth, Bytes, Duration};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -382,7 +382,7 @@ impl Reader<'_> {
         let said = |what: &str| format!("{}: run {}, {what}", self.place, entry.name);
         let mut overrides = Vec::new();
         if let Some(workload) = entry.workload.as_ref().or(self.file.workload.as_ref()) {
-            let (file, parameter) = manx_core::config::split_parameter(workload);
+            let (file, parameter) = manx_config::split_parameter(workload);
             let profile =
                 crate::load::read_workload(file).map_err(|error| self.wrong("workload", error))?;
             overrides.push(Override::workload(

@@ -2,7 +2,7 @@
 //! a published number names one. `experiments/statements/` holds them, a file for each paper.
 
 use super::verdict::Figure;
-use manx_core::config::{ConfigError, Source};
+use manx_config::{ConfigError, Source};
 use serde::Deserialize;
 use std::sync::OnceLock;
 

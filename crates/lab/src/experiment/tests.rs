@@ -2,7 +2,7 @@
 //! published numbers.
 
 use super::{Asked, Experiment, Origin, Verdict, experiment_names};
-use manx_core::config::Source;
+use manx_config::Source;
 use manx_core::stats::RunResult;
 
 const HEAD: &str = "summary = \"s\"\nsource = \"a paper\"\nscenario = \"quick\"\n";

@@ -1,7 +1,7 @@
 //! Job files, and what becomes of them.
 
 use super::*;
-use manx_core::config::{Source, load_profile};
+use manx_config::{Source, load_profile};
 use manx_core::host::{Arrival, JobSpec, Pattern};
 use manx_core::units::{Bytes, Duration};
 

@@ -7,7 +7,7 @@ use crate::ask::quoted;
 use crate::compare::{Options, compare};
 use crate::load::{Request, read_device};
 use crate::run::RunError;
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 use manx_core::units::{Bandwidth, Bytes, Duration};
 
 /// Power of a drive that writes its buffer out, assumed (watts).

@@ -9,7 +9,7 @@ use crate::compare::{Options, compare};
 use crate::load::{Request, read_device};
 use crate::run::RunError;
 use crate::table::cell::{count, latency, three_digits};
-use manx_core::config::{ConfigError, Override, Scenario};
+use manx_config::{ConfigError, Override, Scenario};
 use manx_core::units::Duration;
 use serde::Serialize;
 use std::fmt::Write;

@@ -4,7 +4,7 @@ use super::sheet::Sheet;
 use crate::compare::{Options, compare};
 use crate::load::{Request, read_device};
 use crate::run::RunError;
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 use manx_core::flash::Layout;
 
 const DAYS: f64 = 365.25;

@@ -2,7 +2,7 @@
 //! SIGMOD '88; Chen et al., ACM Computing Surveys 26(2), 1994).
 
 use super::sheet::{Answer, Sheet};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_core::sim::{Rng, math};
 
 const HOURS: f64 = 8766.0;

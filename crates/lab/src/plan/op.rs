@@ -5,7 +5,7 @@ use super::sheet::Sheet;
 use crate::compare::{Options, compare};
 use crate::load::Request;
 use crate::run::RunError;
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 use manx_core::sim::math;
 
 /// Shares of raw where nothing is said.

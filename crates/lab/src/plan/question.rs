@@ -3,7 +3,7 @@
 
 use super::tw::{self, Bounds, GcUnit, Inputs, Load, Parallel};
 use crate::load::{Request, read_device};
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{FtlKind, GcMode, GcSpec};
 use manx_core::units::{Bandwidth, Bytes, Duration};

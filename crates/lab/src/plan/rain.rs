@@ -4,7 +4,7 @@ use super::sheet::Sheet;
 use crate::compare::{Options, compare};
 use crate::load::Request;
 use crate::run::RunError;
-use manx_core::config::{ConfigError, Override};
+use manx_config::{ConfigError, Override};
 
 /// The question.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,7 +6,7 @@
 use super::check::Longest;
 use crate::json::indented;
 use crate::table::cell::latency;
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_core::units::Duration;
 use serde_json::json;
 

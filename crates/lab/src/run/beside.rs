@@ -4,7 +4,7 @@
 use super::RunError;
 use crate::act_log::{ActLog, path_for, path_of};
 use crate::timeline::{TimelineFile, TimelineReport};
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::drive::Storage;
 use manx_core::drive::TimelineSpec;
 use manx_core::host::{ActRecorder, BlockRequest, Driver, Measured, Records};

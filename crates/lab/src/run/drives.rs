@@ -8,7 +8,7 @@ use super::{Files, Played, Preparation, Run, RunError};
 use crate::machine::Stopwatch;
 use crate::prepare::Prepared;
 use crate::replay::Replays;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::ftl::PageMap;
 use manx_core::host::act::ActRecorder;
 use manx_core::host::{Driver, Job, Oracle};

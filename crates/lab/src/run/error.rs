@@ -1,6 +1,6 @@
 //! Reasons why a run ends without a result.
 
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_core::ftl::timeless::Full;
 use manx_core::host::act::ActError;
 use manx_core::host::generate::GenerateError;

@@ -28,7 +28,7 @@ use crate::replay::Replays;
 use crate::stamp;
 use crate::timeline::TimelineReport;
 use beside::Files;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::stats::{MachineReport, RunResult, RunTotals};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};

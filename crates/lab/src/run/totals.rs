@@ -4,7 +4,7 @@ use super::Run;
 use super::words::{behind_warning, power_loss_in_words, resets_in_words};
 use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
-use manx_core::config::{MeasureSpec, PolicyPath, Scenario};
+use manx_config::{MeasureSpec, PolicyPath, Scenario};
 use manx_core::drive::{Drive, Op, Overwrite, PreconditionState, Step, Storage, Story, Update};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{DIRECTORY_ENTRY, DataPlacement, FtlKind, GcMode, Pace, Rotate, Watermark};

@@ -1,7 +1,7 @@
 //! Warnings of power losses and resets, and of a drive that stays behind its load.
 
 use super::totals::seconds;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::drive::Storage;
 use manx_core::host::{Arrival, Driver, Outage};
 use manx_core::stats::{PowerLossReport, ResetCounters};

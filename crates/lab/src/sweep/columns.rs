@@ -4,7 +4,7 @@ use super::pareto::Objective;
 use super::schema::{self, Leaf};
 use super::value::{Cell, Kind};
 use crate::quantity::{Missing, Quantities, SHORT, path_of};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_core::stats::{Outcome, RunResult};
 
 /// A number of a result: what it is called in the table, and its type.

@@ -11,7 +11,7 @@ use crate::load::Request;
 use crate::open::files_of;
 use crate::run::RunError;
 use crate::threads::on_threads;
-use manx_core::config::{ConfigError, Override, Scenario, resolve_policy};
+use manx_config::{ConfigError, Override, Scenario, resolve_policy};
 use manx_trace::Layout;
 use std::collections::BTreeMap;
 use std::path::Path;

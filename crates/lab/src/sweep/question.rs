@@ -3,7 +3,7 @@
 
 use super::axis::Axis;
 use super::plan::Plan;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -154,7 +154,7 @@ fn keys(option: &str, there: &[Key], here: &[Key]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::sweep::plan::Asked;
-    use manx_core::config::Override;
+    use manx_config::Override;
 
     fn asked() -> Asked {
         let text = |list: &[&str]| list.iter().map(|item| (*item).to_string()).collect();

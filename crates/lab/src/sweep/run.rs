@@ -19,7 +19,7 @@ use crate::compare;
 use crate::prepare::{Keys, logical_pages};
 use crate::run::{Beside, Moment, Phase, RunError};
 use crate::save::{make_folder, write};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_core::stats::{Outcome, RunResult};
 use std::collections::BTreeSet;
 use std::fs::File;

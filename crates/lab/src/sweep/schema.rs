@@ -1,6 +1,6 @@
 //! Type of a key of a scenario or of a field of a result, from the JSON schema of the two.
 
-use manx_core::config::scenario_schema;
+use manx_config::scenario_schema;
 use manx_core::stats::RunResult;
 use serde_json::Value;
 use std::sync::LazyLock;

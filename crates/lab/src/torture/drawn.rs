@@ -1,6 +1,6 @@
 //! The drives that a campaign draws.
 
-use manx_core::config::{ConfigError, Input, Override, Scenario, Source, load};
+use manx_config::{ConfigError, Input, Override, Scenario, Source, load};
 use manx_core::sim::Rng;
 
 /// A small drive of a kind that the seed draws; `over` are overrides over that.

@@ -9,7 +9,7 @@ use super::small::Way;
 use super::space::{Place, Space, Unit, listed};
 use super::writes::Writes;
 use super::{Twin, TwinError};
-use manx_core::config::{Source, load_device};
+use manx_config::{Source, load_device};
 use manx_core::flash::Device;
 use manx_core::units::Bytes;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use crate::measure::MeasureError;
 use crate::run::RunError;
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use std::fmt;
 
 /// Why a fit ends without an answer.

@@ -4,7 +4,7 @@
 //! A line that is broken (the machine went down) is passed over: its run is done again.
 
 use crate::stamp;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

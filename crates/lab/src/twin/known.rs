@@ -3,7 +3,7 @@
 use super::space::{Parameter, Place, Space, Unit};
 use super::{Settings, TwinError, left_out};
 use crate::measure::Measurement;
-use manx_core::config::Override;
+use manx_config::Override;
 use manx_core::units::{Bandwidth, Bytes, Duration};
 use std::fmt;
 use std::str::FromStr;

@@ -7,7 +7,7 @@ use crate::load::Request;
 use crate::measure::{DriveState, FAST, Latencies, Measurement, PERCENTILES};
 use crate::prepare::{host_sectors, make};
 use crate::run::RunError;
-use manx_core::config::{Override, Scenario, Source};
+use manx_config::{Override, Scenario, Source};
 use manx_core::ftl::PageMap;
 use manx_core::host::generate::Generator;
 use manx_core::host::{Driver, Job, Pacing};

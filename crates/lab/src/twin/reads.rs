@@ -23,7 +23,7 @@ use super::structures::{CANDIDATES, Ranked, variants};
 use super::{Moment, Settings, Stage, TwinError};
 use crate::measure::{Latencies, Measurement};
 use crate::threads::on_threads;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::flash::Device;
 use manx_core::ftl::PageMap;
 use std::collections::BTreeMap;

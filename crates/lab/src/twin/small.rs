@@ -4,7 +4,7 @@
 use super::TwinError;
 use super::space::{Place, Space, Unit};
 use crate::load::Request;
-use manx_core::config::{Override, Scenario, Source};
+use manx_config::{Override, Scenario, Source};
 
 /// A way of collecting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! scale where its bounds differ by a factor, so that a step means as much for a link as for tR.
 
 use super::known::Known;
-use manx_core::config::Override;
+use manx_config::Override;
 
 /// The unit of a parameter, and so how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::windows::{Done, play};
 use super::*;
 use crate::load::Request;
 use crate::measure::{DriveState, Window};
-use manx_core::config::{Override, Source};
+use manx_config::{Override, Source};
 use manx_core::sim::Rng;
 
 /// A drive that is made up: another number of blocks, rows and dies than the fit's small drive has.

@@ -3,7 +3,7 @@
 use crate::measure::Window;
 use crate::prepare::{host_sectors, make};
 use crate::run::RunError;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::host::generate::Generator;
 use manx_core::host::{Driver, Job, Pacing};
 use manx_core::units::SECTOR;

@@ -8,7 +8,7 @@ use crate::ask::Assumed;
 use crate::compare::{Options, compare};
 use crate::load::Request;
 use crate::run::RunError;
-use manx_core::config::{ConfigError, Override, Scenario, resolve_policy};
+use manx_config::{ConfigError, Override, Scenario, resolve_policy};
 use manx_core::stats::{AttributionBand, LatencySummary, RunResult};
 use manx_trace::{TraceSpec, TraceSummary};
 use serde::Serialize;

@@ -5,7 +5,7 @@ use super::ask::{Modelled, ask};
 use crate::ask::trace_overrides;
 use crate::compare::{Options, compare};
 use crate::load::Request;
-use manx_core::config::Override;
+use manx_config::Override;
 use manx_core::sim::{Rng, math};
 use manx_core::stats::RunResult;
 use manx_core::units::Cause;

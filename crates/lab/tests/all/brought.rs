@@ -1,8 +1,8 @@
 //! Policies that a program brings along: where they choose as the core's do, the run is the same
 //! bytes; what they do not go with is refused, and nothing that keeps results by name takes them.
 
+use manx_config::{Override, Scenario, validate};
 use manx_core::array::Strategy;
-use manx_core::config::{Override, Scenario, validate};
 use manx_core::ftl::victim::{Candidates, Chooser};
 use manx_core::sim::External;
 use manx_core::stats::RunSet;

@@ -1,6 +1,6 @@
 //! Comparisons from scenario to result: what must not change them, and what must.
 
-use manx_core::config::{Override, Scenario};
+use manx_config::{Override, Scenario};
 use manx_core::stats::{Outcome, RunSet};
 use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare};

@@ -1,7 +1,7 @@
 //! Arrays whose members fail or fill: no wrong data is read, no acknowledged write is lost, and
 //! what fails is told of every member.
 
-use manx_core::config::{Override, Source};
+use manx_config::{Override, Source};
 use manx_core::stats::{ArrayCounters, Outcome, RunResult};
 use manx_lab::compare::{Options, compare};
 use manx_lab::load::Request;

@@ -2,7 +2,7 @@
 //! oracle or a file of every request beside it, whatever the translation layer, alone and in
 //! arrays.
 
-use manx_core::config::{Override, Scenario, Source};
+use manx_config::{Override, Scenario, Source};
 use manx_core::drive::TimelineSpec;
 use manx_core::host::Records;
 use manx_core::stats::RunSet;

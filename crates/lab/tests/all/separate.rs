@@ -1,6 +1,6 @@
 //! A drive for each device of a trace: what they measured together is what each measures alone.
 
-use manx_core::config::Override;
+use manx_config::Override;
 use manx_core::stats::{RunResult, RunSet};
 use manx_lab::compare::{Options, compare};
 use manx_lab::json::{strip_machine, to_json};

@@ -2,7 +2,7 @@
 //! authors' rules and with pages that cross the channel, what parity takes, and that every policy
 //! of the scenario runs beside an oracle.
 
-use manx_core::config::{Override, Scenario};
+use manx_config::{Override, Scenario};
 use manx_core::stats::RunResult;
 use manx_lab::compare::{Options, compare};
 use manx_lab::load::Request;

@@ -1,6 +1,6 @@
 //! The library of workloads on a drive, and profiles fitted to real traces.
 
-use manx_core::config::{Override, Scenario, workload_names};
+use manx_config::{Override, Scenario, workload_names};
 use manx_core::host::fit::{Figures, Fitter};
 use manx_core::host::generate::Generator;
 use manx_core::host::{Request as Asked, RequestSource};

@@ -3,8 +3,8 @@
 use super::{Ask, Kind, Machine};
 use crate::control::Change;
 use crate::engine::Engine;
+use manx_config::{Input, Override, Scenario, builtin_scenario, load};
 use manx_core::array::Array;
-use manx_core::config::{Input, Override, Scenario, builtin_scenario, load};
 use manx_core::drive::{Drive, PredictableLatency, Status};
 use manx_core::nvme::{Attributes, Controller, Options};
 use manx_core::sim::Rng;

@@ -7,7 +7,7 @@ use crate::desk::Kept;
 use crate::front::{Ask, Kind};
 use crate::machine::{Builder, Machine};
 use journal::Journal;
-use manx_core::config::{Input, Override, Scenario, builtin_scenario, load};
+use manx_config::{Input, Override, Scenario, builtin_scenario, load};
 use manx_core::drive::{Drive, PredictableLatency, Status, Storage};
 use manx_core::nvme::{AdminReply, Attributes, Controller, Options, Sqe};
 use manx_core::sim::Rng;

@@ -11,7 +11,7 @@ use crate::commands::{Failure, print};
 use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::STOP;
-use manx_core::config::{ConfigError, Scenario};
+use manx_config::{ConfigError, Scenario};
 use manx_core::drive::Drive;
 use manx_core::sim::Rng;
 use manx_core::units::{Duration, Instant};

@@ -8,7 +8,7 @@ use crate::args::{CostOf, Defect, LinuxArgs};
 use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_core::config::{ConfigError, Override, Scenario};
+use manx_config::{ConfigError, Override, Scenario};
 use manx_core::drive::Storage;
 use manx_core::host::{BlockRequest, Driver};
 use manx_core::nvme::{Attributes, Options};

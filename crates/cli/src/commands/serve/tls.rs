@@ -1,7 +1,7 @@
 //! TLS of `manx serve`, as its options say.
 
 use crate::args::{Protocol, ServeArgs, TlsMode};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_serve::Tls;
 
 /// Checks the options, and the certificates: before a drive is prepared.

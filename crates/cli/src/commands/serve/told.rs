@@ -2,7 +2,7 @@
 
 use super::store;
 use crate::args::ServeArgs;
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::stats::{Histogram, Percentiles};
 use manx_core::units::Duration;
 use manx_serve::{Engine, Tally};

@@ -6,7 +6,7 @@ use super::Failure;
 use crate::args::ServeArgs;
 use crate::say::say_line;
 use crate::signals::STOP;
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use manx_core::host::Records;
 use manx_lab::run::Sink;
 use manx_report::page::{UPLOT_CSS, UPLOT_JS, UPLOT_LICENSE};

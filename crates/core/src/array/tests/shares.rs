@@ -1,6 +1,6 @@
 //! Shares of computations that other pieces of the request read anyway, while the row is written.
 
-use super::{LANES, NS, PAGE, XOR, command, times, ttflash};
+use super::{BLOCKS, LANES, NS, PAGE, XOR, command, times, ttflash_256g};
 use crate::array::under_way::Owner;
 use crate::array::{Array, ArraySpec, RaidLevel, ReadStrategy};
 use crate::drive::{Command, Drive, DriveSpec, Op, PredictableLatency, Stamp, Status, Storage};
@@ -24,7 +24,7 @@ const BUFFER: u32 = 16;
 
 /// A drive with content, whose buffer keeps what is written. Of row number `k` it has version `k`.
 fn drive(buffer: Bytes) -> Controller {
-    let (device, ftl) = (ttflash(), FtlSpec::default());
+    let (device, ftl) = (ttflash_256g(BLOCKS), FtlSpec::default());
     let gc = GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..GcSpec::default() };
     let spec = DriveSpec { background_flush: false, buffer, ..DriveSpec::default() };
     let logical = Layout::new(&device).total_units() / 2;

@@ -32,7 +32,7 @@
 //! reads. What waits for an update (parked pages, pages behind frozen ones) waits for its rows; a
 //! row that does not fill is programmed with padding when it has waiters (`awaited`), when a flush
 //! or a stalled write wants everything out, and when no slot for parity is left. Parity pages are
-//! logical pages of their lanes, so `config/validate/space.rs` counts them like the host's.
+//! logical pages of their lanes: `validate/space.rs` of `manx-config` counts them like the host's.
 //!
 //! Not modelled: what a power cut does to a stripe under update (the write hole).
 

@@ -2,8 +2,8 @@
 //! at chosen instants.
 
 use super::{
-    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, Times, start, ttflash, write_before_the_run,
-    write_through,
+    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, Times, start, ttflash_256g,
+    write_before_the_run, write_through,
 };
 use crate::drive::{DriveSpec, EraseSpec, Op};
 use crate::ftl::{GcMode, GcSpec, GcWhen};
@@ -39,7 +39,7 @@ pub(super) fn about_to_collect(valid: u32, gc: GcSpec) -> Bench {
 }
 
 pub(super) fn about_to_collect_with(valid: u32, gc: GcSpec, spec: DriveSpec) -> Bench {
-    Bench::new(ttflash(BLOCKS), spec, gc, |map| {
+    Bench::new(ttflash_256g(BLOCKS), spec, gc, |map| {
         let lanes = LANES as u32;
         let again = (valid..PAGES).chain(PAGES..PAGES + valid);
         (0..PAGES).chain(again).for_each(|k| write_before_the_run(map, k * lanes));
@@ -69,7 +69,7 @@ pub(super) fn copy_of_a_page(times: Times, copyback: bool) -> Duration {
 
 #[test]
 fn a_page_copy_takes_1_045_150_ns_over_the_channel_and_840_350_inside_the_plane() {
-    let times = Times::of(&ttflash(1));
+    let times = Times::of(&ttflash_256g(1));
     assert_eq!(copy_of_a_page(times, false), Duration::from_ns(1_045_150));
     assert_eq!(copy_of_a_page(times, true), Duration::from_ns(840_350));
     assert_eq!(times.erase_command + times.erase, Duration::from_ns(125 + 2_000_000));
@@ -233,7 +233,7 @@ fn a_channel_preemptive_collection_yields_to_a_read_unless_a_write_waits_on_the_
 fn a_channel_preemptive_drive_copies_one_victim_of_a_channel_at_a_time() {
     for (mode, of_two) in [(GcMode::ChannelPreemptive, 1), (GcMode::Preemptive, 2)] {
         for (other, begun) in [(OTHER_CHIP, of_two), (OTHER_CHANNEL, 2)] {
-            let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc(mode), |map| {
+            let mut bench = Bench::new(ttflash_256g(BLOCKS), write_through(), gc(mode), |map| {
                 let (lanes, valid) = (LANES as u32, 12);
                 let again = || (valid..PAGES).chain(PAGES..PAGES + valid);
                 for chip in [0, other as u32] {
@@ -305,7 +305,7 @@ fn a_background_collection_waits_for_silence_and_a_foreground_one_does_not() {
     {
         let valid = 7;
         let mut bench = Bench::new(
-            ttflash(BLOCKS),
+            ttflash_256g(BLOCKS),
             write_through(),
             GcSpec { when, hard: hard.into(), ..gc(GcMode::Base) },
             |map| {
@@ -364,7 +364,7 @@ fn the_longest_copy_of_a_victim_is_kept() {
 #[test]
 fn pools_that_wait_for_a_channel_collect_in_the_order_in_which_they_asked() {
     let (valid, chips) = (7, [0, OTHER_CHIP, 2 * OTHER_CHIP]);
-    let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc(GcMode::Base), |map| {
+    let mut bench = Bench::new(ttflash_256g(BLOCKS), write_through(), gc(GcMode::Base), |map| {
         let again = || (valid..PAGES).chain(PAGES..PAGES + valid);
         for page in (0..PAGES).chain(again()) {
             chips
@@ -417,7 +417,7 @@ fn a_domain_that_drains_is_foreseen_with_the_copy_that_it_has_not_begun() {
 fn a_domain_that_drains_waits_for_the_program_of_its_victim_s_chip() {
     let (valid, lanes) = (7, LANES as u32);
     let foreground = GcSpec { when: GcWhen::Foreground, ..gc(GcMode::Base) };
-    let mut bench = Bench::new(ttflash(BLOCKS), write_through(), foreground, |map| {
+    let mut bench = Bench::new(ttflash_256g(BLOCKS), write_through(), foreground, |map| {
         let again = || (valid..PAGES).chain(PAGES..PAGES + valid);
         for page in (0..PAGES).chain(again()) {
             [0, OTHER_CHIP as u32]

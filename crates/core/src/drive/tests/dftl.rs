@@ -4,7 +4,7 @@
 
 mod naive;
 
-use super::{Bench, LANES, PAGE, start, ttflash, write_before_the_run, write_through};
+use super::{Bench, LANES, PAGE, start, ttflash_256g, write_before_the_run, write_through};
 use crate::drive::{Drive, DriveSpec};
 use crate::flash::Layout;
 use crate::ftl::{Cmt, FtlSpec, GcSpec, MapSpec, PageMap, Room};
@@ -42,7 +42,7 @@ fn with_map(
 /// on lane `n`.
 fn timed(map: &MapSpec) -> Bench {
     let gc = GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..GcSpec::default() };
-    let device = ttflash(4);
+    let device = ttflash_256g(4);
     let logical = Layout::new(&device).total_units() / 2;
     assert!(u64::from(logical).is_multiple_of(LANES));
     let written: Vec<u32> = (0..128).chain(1024..1152).collect();
@@ -170,7 +170,7 @@ fn a_read_that_joins_the_read_of_a_write_goes_with_the_reads() {
 #[test]
 fn what_was_never_written_needs_no_translation_page() {
     let (gc, device) =
-        (GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..GcSpec::default() }, ttflash(4));
+        (GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..GcSpec::default() }, ttflash_256g(4));
     let (logical, spec) =
         (Layout::new(&device).total_units() / 2, MapSpec { protected: 0.0, ..cached(2) });
     let map =

@@ -1,7 +1,7 @@
 //! Erases held back for reads, by arithmetic: when the die has been quiet for long enough, to the
 //! nanosecond.
 
-use super::{Bench, LANES, start, ttflash, write_before_the_run, write_through};
+use super::{Bench, LANES, start, ttflash_256g, write_before_the_run, write_through};
 use crate::drive::EraseSpec;
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::{Duration, Instant, Pool};
@@ -35,7 +35,7 @@ fn about_to_erase(victims: u32, mode: GcMode, hard: f64, spec: &EraseSpec) -> (B
 /// The drive with these marks.
 fn about_to_erase_with(gc: GcSpec, spec: &EraseSpec) -> (Bench, Instant) {
     let lanes = LANES as u32;
-    let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc, |map| {
+    let mut bench = Bench::new(ttflash_256g(BLOCKS), write_through(), gc, |map| {
         (0..2).for_each(|_| (0..2 * PAGES).for_each(|k| write_before_the_run(map, k * lanes)));
         assert_eq!(map.free_units(Pool(0)), FREE);
     });

@@ -133,7 +133,7 @@ fn a_read_of_another_chip_and_the_collection_s_commands_make_room_for_each_other
 
 /// Two chips of a channel that collect five pages each after their next write.
 fn two_chips(spec: GcSpec) -> Bench {
-    Bench::new(super::ttflash(6), super::write_through(), spec, |map| {
+    Bench::new(super::ttflash_256g(6), super::write_through(), spec, |map| {
         for chip in [0, OTHER_CHIP as u32] {
             let again = (5..256).chain(256..256 + 5);
             (0..256)

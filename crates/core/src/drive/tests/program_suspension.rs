@@ -3,7 +3,7 @@
 //! drive.
 
 use super::collections::{FREE, collecting, mark};
-use super::{Bench, SAME_CHIP, start, ttflash, write_through};
+use super::{Bench, SAME_CHIP, start, ttflash_256g, write_through};
 use crate::drive::{EraseSpec, ProgramMode, ProgramSpec};
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::{Duration, Instant};
@@ -34,7 +34,7 @@ impl Programming {
 
     /// A program whose tPROG is so many nanoseconds.
     fn of(spec: ProgramSpec, time: u64) -> Self {
-        let mut device = ttflash(4);
+        let mut device = ttflash_256g(4);
         device.timing.program = vec![Duration::from_ns(time)];
         let mut bench = Bench::on(device, write_through());
         bench.drive.suspend_programs(&spec);
@@ -244,7 +244,7 @@ fn a_read_that_comes_while_the_data_of_a_canceled_phase_comes_back_cancels_it_ag
 
 #[test]
 fn a_program_is_cut_by_the_time_of_its_own_page_type() {
-    let mut device = ttflash(4);
+    let mut device = ttflash_256g(4);
     device.timing.program = [500, 1300].map(Duration::from_us).to_vec();
     let mut bench = Bench::on(device, write_through());
     bench.drive.suspend_programs(&program(ProgramMode::Ips));

@@ -1,7 +1,7 @@
 //! Parity by arithmetic, on the eight channels of eight chips of `ttflash-256g`: seven data pages
 //! and a parity.
 
-use super::{Bench, PAGE, start, ttflash, write_through};
+use super::{Bench, PAGE, start, ttflash_256g, write_through};
 use crate::drive::parity::in_place::{mixed, unmixed};
 use crate::drive::{Drive, DriveSpec, Evict, FirmwareSpec, Op, RainSpec, Reconstruct};
 use crate::flash::Layout;
@@ -22,7 +22,7 @@ fn always() -> RainSpec {
 
 /// A drive that never collects, with the first `written` pages on flash.
 fn bench(spec: DriveSpec, rain: &RainSpec, written: u32) -> Bench {
-    let (device, ftl) = (ttflash(4), FtlSpec::default());
+    let (device, ftl) = (ttflash_256g(4), FtlSpec::default());
     let gc = GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..GcSpec::default() };
     let logical = Layout::new(&device).total_units() / 2;
     let mut map = PageMap::new(&device, &ftl, &gc, logical, 1).with_parity(&ftl, &device, 8);

@@ -3,7 +3,8 @@
 use super::super::precondition::precondition;
 use super::collections::copy_of_a_page;
 use super::{
-    Bench, LANES, OTHER_CHIP, PAGE, SAME_CHIP, start, ttflash, write_before_the_run, write_through,
+    Bench, LANES, OTHER_CHIP, PAGE, SAME_CHIP, start, ttflash_256g, write_before_the_run,
+    write_through,
 };
 use crate::drive::{Drive, PreconditionSpec, PreconditionState};
 use crate::flash::Layout;
@@ -18,7 +19,7 @@ fn reads_that_wait_go_between_two_runs_and_the_release_of_the_first_chip_counts_
     let soft = super::collections::mark(super::collections::FREE).into();
     let gc = GcSpec { when: GcWhen::Foreground, soft, hard: 0.0.into(), ..GcSpec::default() };
     for waiting in [0, 1, 3] {
-        let mut bench = Bench::new(ttflash(6), write_through(), gc.clone(), |map| {
+        let mut bench = Bench::new(ttflash_256g(6), write_through(), gc.clone(), |map| {
             for page in (0..256).chain(valid..256).chain(256..256 + valid) {
                 [0, OTHER_CHIP as u32]
                     .iter()
@@ -52,7 +53,7 @@ fn reads_that_wait_go_between_two_runs_and_the_release_of_the_first_chip_counts_
 
 /// A full drive of eight chips on one channel, whose pools are superblocks of them all.
 fn superblocks() -> Bench {
-    let mut device = ttflash(24);
+    let mut device = ttflash_256g(24);
     (device.geometry.channels, device.geometry.ways, device.geometry.pages) = (1, 8, 16);
     let ftl = FtlSpec { allocation: Allocation::Dynamic, ..FtlSpec::default() };
     let (soft, hard) = (0.15.into(), 0.08.into());

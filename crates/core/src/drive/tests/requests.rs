@@ -1,7 +1,7 @@
 //! One request, or a few, on a drive that does nothing else.
 
 use super::{
-    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Op, PAGE, SAME_CHIP, Status, start, ttflash,
+    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Op, PAGE, SAME_CHIP, Status, start, ttflash_256g,
     write_through,
 };
 use crate::drive::DriveSpec;
@@ -45,7 +45,7 @@ fn a_large_read_uses_its_channels_side_by_side() {
 
 #[test]
 fn pages_of_one_array_read_are_read_together() {
-    let mut device = ttflash(4);
+    let mut device = ttflash_256g(4);
     (device.geometry.page, device.geometry.pages) = (Bytes::kib(16), 64);
     let gc = crate::ftl::GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..Default::default() };
     let ftl = crate::ftl::FtlSpec { stripe: crate::ftl::Stripe::ProgramUnit, ..Default::default() };
@@ -213,7 +213,7 @@ fn two_reads_meet_on_their_channel_or_on_their_chip() {
 
 #[test]
 fn cached_reads_of_one_chip_take_a_transfer_each_where_the_channel_is_slower() {
-    let mut device = ttflash(4);
+    let mut device = ttflash_256g(4);
     device.feature.cache_read = true;
     let mut bench = Bench::on(device, DriveSpec::default());
     let ids: Vec<u32> = (0..6).map(|k| bench.read(start(), k * LANES)).collect();

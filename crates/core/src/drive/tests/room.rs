@@ -3,7 +3,7 @@
 
 use super::collections::{FREE, about_to_collect_with, copy_of_a_page, mark};
 use super::{
-    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, SAME_CHIP, start, ttflash, write_through,
+    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, SAME_CHIP, start, ttflash_256g, write_through,
 };
 use crate::drive::{DriveSpec, Op, Story};
 use crate::ftl::{GcMode, GcSpec};
@@ -220,7 +220,7 @@ fn a_write_waits_for_the_read_that_fills_up_the_page_before_it() {
 /// however many. They come while different ones of them are under way.
 #[test]
 fn a_backlog_waits_for_one_program_after_the_other() {
-    let mut bench = Bench::on(ttflash(4), tiny(1));
+    let mut bench = Bench::on(ttflash_256g(4), tiny(1));
     bench.drive.attribute();
     let (program, apart) = (bench.times().page_program(), Duration::from_us(200));
     let (mut answered, mut ids) = (BTreeMap::new(), Vec::new());

@@ -34,7 +34,7 @@ impl Turns {
             hard: 0.0.into(),
             ..GcSpec::default()
         };
-        let bench = Bench::new(super::ttflash(6), super::write_through(), gc.clone(), |_| {});
+        let bench = Bench::new(super::ttflash_256g(6), super::write_through(), gc.clone(), |_| {});
         let mut rotation = Rotation::new(&gc, bench.drive.flash(), bench.drive.ftl()).unwrap();
         // The mean is that of the last 64 victims.
         (0..10).for_each(|_| rotation.victim_is_chosen(255));

@@ -1,6 +1,8 @@
 //! Which waiting operation goes next, by arithmetic.
 
-use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, SAME_CHIP, start, ttflash, write_through};
+use super::{
+    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, SAME_CHIP, start, ttflash_256g, write_through,
+};
 use crate::drive::{DriveSpec, Scheduler};
 use crate::flash::{ChannelOrder, ChannelTake};
 use crate::units::{Duration, Instant};
@@ -82,7 +84,7 @@ fn slots_go_to_dies_in_the_order_of_asking_or_in_turn() {
     for (channel_order, order) in
         [(ChannelOrder::FirstCome, [3, 2, 0, 1]), (ChannelOrder::RoundRobin, [3, 0, 1, 2])]
     {
-        let mut device = ttflash(4);
+        let mut device = ttflash_256g(4);
         (device.geometry.channels, device.geometry.ways) = (1, 4);
         let channel_take = ChannelTake::WithSlot;
         let spec = DriveSpec { channel_order, channel_take, ..write_through() };

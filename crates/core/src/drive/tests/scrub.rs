@@ -62,7 +62,7 @@ fn a_channel_has_one_scrub_read_at_a_time() {
 fn an_empty_drive_is_not_scrubbed_and_one_that_is_written_then_is() {
     let gc =
         crate::ftl::GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..crate::ftl::GcSpec::default() };
-    let mut bench = Bench::new(super::ttflash(4), write_through(), gc, |_| {});
+    let mut bench = Bench::new(super::ttflash_256g(4), write_through(), gc, |_| {});
     bench.drive.scrub(&spec(1_000.0), 1);
     bench.advance_to(start() + Duration::from_s(1));
     assert_eq!(bench.drive.counters().scrub, Default::default());

@@ -28,7 +28,7 @@ fn full_with(
     rain: Option<&RainSpec>,
     spec: DriveSpec,
 ) -> Drive {
-    let mut device = ttflash(24);
+    let mut device = ttflash_256g(24);
     (device.geometry.channels, device.geometry.ways) = (8, 2);
     device.geometry.pages = 16 / units as u32;
     device.geometry.page = Bytes::new(device.geometry.map_unit.get() * units);

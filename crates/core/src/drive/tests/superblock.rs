@@ -1,7 +1,7 @@
 //! Parity over superblocks by arithmetic, on the eight channels of eight chips of `ttflash-256g`:
 //! seven rows of data and one of parity.
 
-use super::{Bench, PAGE, start, ttflash, write_through};
+use super::{Bench, PAGE, start, ttflash_256g, write_through};
 use crate::drive::{Drive, DriveSpec, Op, RainSpec, Reconstruct, ScrubSpec, Status, Update};
 use crate::flash::{Features, Layout};
 use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, VictimUnit};
@@ -16,7 +16,7 @@ fn rain(reconstruct: Reconstruct) -> RainSpec {
 
 /// An empty drive that never collects.
 fn bench(spec: DriveSpec, features: Features, rain: &RainSpec) -> Bench {
-    let mut device = ttflash(8);
+    let mut device = ttflash_256g(8);
     device.geometry.planes = features.program_planes.max(device.geometry.planes);
     device.feature = features;
     let ftl = FtlSpec { allocation: Allocation::Dynamic, ..FtlSpec::default() };

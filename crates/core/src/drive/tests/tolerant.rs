@@ -2,7 +2,7 @@
 //! valid pages on chip 0 of channel 0 of `ttflash-256g`, whose stripes are seven data pages and a
 //! parity.
 
-use super::{Bench, LANES, PAGE, Times, start, ttflash, write_through};
+use super::{Bench, LANES, PAGE, Times, start, ttflash_256g, write_through};
 use crate::drive::{
     CostRule, Drive, DriveSpec, EraseMode, EraseSpec, FullBuffer, Op, RainSpec, Reconstruct,
     UpdateReads,
@@ -50,7 +50,7 @@ fn gc(mode: GcMode) -> GcSpec {
 /// A drive on which the next page programmed on chip 0 of `channels` starts a collection of `VALID`
 /// pages each.
 fn about_to_collect(gc: GcSpec, rain: &RainSpec, channels: &[u32]) -> Bench {
-    let (device, ftl) = (ttflash(BLOCKS), FtlSpec::default());
+    let (device, ftl) = (ttflash_256g(BLOCKS), FtlSpec::default());
     let logical = Layout::new(&device).total_units() / 2;
     let mut map = PageMap::new(&device, &ftl, &gc, logical, 1).with_parity(&ftl, &device, 8);
     let mut writer = Writer::new(&mut map);
@@ -179,7 +179,7 @@ fn the_forecast_is_what_a_read_then_waits_for() {
 /// sum.
 #[test]
 fn two_collections_of_a_die_keep_it_one_after_the_other() {
-    let mut device = ttflash(BLOCKS);
+    let mut device = ttflash_256g(BLOCKS);
     let geometry = &mut device.geometry;
     (geometry.channels, geometry.ways, geometry.dies, geometry.planes) = (1, 1, 1, 2);
     let free = BLOCKS * PAGES - (PAGES + PAGES - VALID);
@@ -475,7 +475,7 @@ fn a_write_waits_for_any_room_or_for_what_left_on_its_account() {
             write_through: false,
             ..write_through()
         };
-        let mut bench = Bench::new(ttflash(BLOCKS), spec.clone(), GcSpec::default(), |map| {
+        let mut bench = Bench::new(ttflash_256g(BLOCKS), spec.clone(), GcSpec::default(), |map| {
             (0..20).for_each(|k| {
                 super::write_before_the_run(map, 100 * LANES as u32 + k * LANES as u32)
             });

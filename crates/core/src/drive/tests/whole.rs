@@ -11,7 +11,7 @@ use crate::units::Die;
 /// A full drive of eight dies on two channels. Pages read and rows are programmed in two times
 /// each, so that a forecast and the inside of a copy depend on which.
 fn full(gc: &GcSpec, two_times: bool) -> Drive {
-    let mut device = ttflash(20);
+    let mut device = ttflash_256g(20);
     (device.geometry.channels, device.geometry.ways, device.geometry.pages) = (2, 4, 32);
     if two_times {
         let (read, program) = (device.timing.read[0], device.timing.program[0]);

@@ -1,9 +1,9 @@
 //! A whole drive under a log-block FTL: one [`LogBlocks`] for each lane, pages striped over them by
 //! the placement.
 //!
-//! A page of such an FTL is what one program writes, so the map unit is a row (`config::validate`
-//! sees to it), and a lane's pages and blocks count like the layout's. Consecutive pages of a lane
-//! are a logical block.
+//! A page of such an FTL is what one program writes, so the map unit is a row (`manx-config` sees
+//! to it), and a lane's pages and blocks count like the layout's. Consecutive pages of a lane are a
+//! logical block.
 
 use super::{LogBlocks, LogPolicy, LogSpec, Shape, Step};
 use crate::flash::{Block, FaultSpec, Layout};

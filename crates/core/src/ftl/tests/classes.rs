@@ -209,7 +209,7 @@ fn play(ftl: &FtlSpec, victim: Victim) {
             };
             let logical = Layout::new(&device).total_units() * 60 / 100;
             let mut pair = Pair::new(&device, &ftl, gc, logical, number as u64);
-            pair.run(7_000);
+            pair.run(if std::env::var_os("MANX_LONG").is_some() { 7_000 } else { 4_000 });
             assert!(pair.overtaken > 0, "some copies were overtaken");
             let classes = &pair.classes;
             seen.extend(classes.writes.keys().chain(classes.copies.keys()).copied());
@@ -288,7 +288,7 @@ fn fill_to_the_brim(device: &crate::flash::Device, ftl: &FtlSpec, unit: VictimUn
     let (layout, open) = (Layout::new(device), OpenBlocks::of(ftl));
     let ahead = if unit == VictimUnit::Block { 0 } else { open.host };
     let held = (open.open + open.reserve + ahead).max(3);
-    // The most that `config::validate::space` allows.
+    // The most that `validate::space` of `manx-config` allows.
     let full = (layout.blocks - held) * (layout.units_per_block - layout.units_per_row);
     let allocation =
         if unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };

@@ -28,7 +28,7 @@ pub(super) struct Pair {
 impl Pair {
     pub fn new(device: &Device, ftl: &FtlSpec, gc: GcSpec, logical: u32, seed: u64) -> Self {
         // Lanes reclaimed together must fill evenly, which only dynamic allocation makes sure of
-        // (config::validate).
+        // (`validate` of `manx-config`).
         let allocation =
             if gc.unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };
         let ftl = FtlSpec { allocation, ..ftl.clone() };

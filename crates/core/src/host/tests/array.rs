@@ -1,7 +1,7 @@
 //! Whole arrays under random load: every read returns what it may, parity is whole at the end,
 //! members fail and come back.
 
-use super::{Setup, small};
+use super::{Setup, draw::part, small};
 use crate::array::{Array, ArraySpec, RaidLevel, ReadStrategy};
 use crate::drive::{Command, Drive, Op, PreconditionState, PredictableLatency, Storage};
 use crate::ftl::{GcMode, GcWhen};
@@ -217,7 +217,7 @@ pub(super) const ALL: [ReadStrategy; 12] = [
 #[test]
 fn random_arrays_lose_nothing() {
     let mut sum = ArrayCounters::default();
-    for seed in 0..200 {
+    for seed in 0..part(200) {
         let (setup, spec) = random(seed, &ALL);
         let mut driver = play(&setup, &spec);
         let counters = driver.storage().counters();

@@ -3,6 +3,7 @@
 //! changes, and every cause and stage occurs.
 
 use super::array::{ALL, driver, random, setup};
+use super::draw::part;
 use crate::array::{ArraySpec, ReadStrategy};
 use crate::drive::{Op, Storage, TimelineSpec, Walked};
 use crate::host::{Causes, Records};
@@ -18,7 +19,7 @@ fn sums(causes: &Causes) -> (Split, Stages) {
 #[test]
 fn the_parts_of_random_arrays_requests_add_up_and_change_nothing() {
     let (mut split, mut stages) = (Split::NONE, Stages::default());
-    for seed in 0..120 {
+    for seed in 0..part(120) {
         let (mut setup, spec) = random(seed, &ALL);
         // So that a fast failure takes time.
         setup.drive.controller = Duration::from_us(seed % 3);

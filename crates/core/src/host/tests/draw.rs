@@ -114,8 +114,8 @@ fn draw_drive(rng: &mut Rng, setup: &mut Setup) {
     let row = g.page.get() * u64::from(f.program_planes * f.program_pages);
     let lanes = u64::from(g.channels * g.ways * g.dies * g.planes / f.program_planes);
     drive.buffer = Bytes::new(2 * row * lanes * one_of(rng, &[1, 1, 3]));
-    // Few rows in a block need more spare space: reclaiming frees whole rows (config::validate,
-    // space).
+    // Few rows in a block need more spare space: reclaiming frees whole rows
+    // (`validate::space` of `manx-config`).
     setup.device.op = match g.pages / f.program_pages {
         0..4 => 0.65,
         12.. if setup.gc.soft.share_of(g.blocks) < 0.1 => 0.25,

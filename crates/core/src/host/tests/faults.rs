@@ -1,7 +1,7 @@
 //! Bad blocks on whole drives: what a failure costs, the knobs, and the oracle over many drives
 //! until they are read-only and beyond.
 
-use super::{Setup, drawn, small};
+use super::{Setup, draw::part, drawn, small};
 use crate::drive::{Drive, PreconditionState, RainSpec, ScrubSpec, Status, Update};
 use crate::flash::FaultSpec;
 use crate::ftl::log::LogPolicy;
@@ -360,13 +360,13 @@ fn campaign(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn drives_drawn_at_random_lose_blocks_and_no_data() {
-    campaign(0..600);
+    campaign(0..part(600));
 }
 
 /// `cargo test --release -p manx-core --lib tests::faults -- --ignored --nocapture`.
 #[test]
 // `make test` checks this, too, on fewer drives (above): this is only longer.
-#[ignore = "minutes for 10,000 drives: for closing notes; the test above plays 600 of the same \
+#[ignore = "minutes for 10,000 drives: for closing notes; the test above plays some of the same \
             kind in every run"]
 fn ten_thousand_drives_lose_blocks_and_no_data() {
     campaign(600..10_600);

@@ -7,7 +7,7 @@ mod internal;
 
 pub(super) use game::Game;
 
-use super::{Setup, drawn, one_of, small};
+use super::{Setup, draw::part, drawn, one_of, small};
 use crate::drive::{
     BusyRemaining, Drive, EraseMode, PredictableLatency, ProgramMode, Scheduler, Status,
     WindowSchedule, Windows,
@@ -26,7 +26,7 @@ pub(super) fn requests(mut setup: Setup, requests: u64) -> Setup {
 #[test]
 fn a_read_that_may_fail_waits_for_no_garbage_collection() {
     let (mut fails, mut late, mut modes) = (0, 0, [0; GcMode::ALL.len()]);
-    for seed in 0..240 {
+    for seed in 0..part(240) {
         let setup = requests(drawn(seed), 1_000);
         for spacing in [60, 600] {
             let mut game = Game { spacing: Duration::from_us(spacing), ..Game::new(&setup) };
@@ -38,9 +38,9 @@ fn a_read_that_may_fail_waits_for_no_garbage_collection() {
         }
     }
     println!("{fails} failed, {late} of them late, by mode {modes:?}");
-    assert!(fails > 5_000 && late > 300, "{fails} {late}");
+    assert!(fails > part(5_000) && late > part(300), "{fails} {late}");
     assert!(
-        modes.iter().filter(|fails| **fails > 100).count() == GcMode::ALL.len() - 1,
+        modes.iter().filter(|fails| **fails > part(100)).count() == GcMode::ALL.len() - 1,
         "{modes:?}"
     );
 }

@@ -3,7 +3,7 @@
 
 use super::causes::reads_behind_gc;
 use super::rain::drawn_with_parity;
-use super::{Setup, digest, drawn, one_of, small};
+use super::{Setup, digest, draw::part, drawn, one_of, small};
 use crate::drive::{EraseMode, EraseSpec, RainSpec, Scheduler, ScrubSpec};
 use crate::ftl::{GcMode, Rotate};
 use crate::host::{Arrival, Driver, JobSpec};
@@ -256,7 +256,7 @@ fn with_drawn_scrub(mut setup: Setup) -> Setup {
 #[test]
 fn scrubbed_drives_drawn_at_random_complete_every_request_and_keep_the_data() {
     let mut sum = ScrubCounters::default();
-    for seed in 0..500 {
+    for seed in 0..part(500) {
         let drawn = if seed % 2 == 0 { drawn(seed) } else { drawn_with_parity(seed) };
         let setup = with_drawn_scrub(drawn);
         let result = std::panic::catch_unwind(|| scrub(&setup));
@@ -270,7 +270,8 @@ fn scrubbed_drives_drawn_at_random_complete_every_request_and_keep_the_data() {
         sum.failed_reads += counters.failed_reads;
         sum.undetected_copies += counters.undetected_copies;
     }
-    assert!(sum.pages > 500_000 && sum.rewrites > 20_000 && sum.overtaken_rewrites > 5, "{sum:?}");
-    assert!(sum.deferred_rewrites > 100 && sum.repaired > 100 && sum.failed_reads > 100, "{sum:?}");
-    assert!(sum.undetected_copies > 1_000, "{sum:?}");
+    assert!(sum.pages > part(500_000) && sum.rewrites > part(20_000), "{sum:?}");
+    assert!(sum.overtaken_rewrites > part(5) && sum.deferred_rewrites > part(100), "{sum:?}");
+    assert!(sum.repaired > part(100) && sum.failed_reads > part(100), "{sum:?}");
+    assert!(sum.undetected_copies > part(1_000), "{sum:?}");
 }

@@ -5,7 +5,7 @@ use crate::experiment::calibrate::Calibration;
 use crate::experiment::expression::{Expression, Reference};
 use crate::experiment::file::CalibrateEntry;
 use crate::experiment::statements;
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use std::collections::BTreeMap;
 
 impl Reader<'_> {

@@ -7,7 +7,7 @@ use crate::experiment::file::{ClaimEntry, Miss};
 use crate::experiment::verdict::{Figure, Origin, Verdict};
 use crate::experiment::{render, statements};
 use crate::quantity::{Missing, Quantities};
-use manx_core::config::ConfigError;
+use manx_config::ConfigError;
 use std::collections::BTreeMap;
 
 impl Reader<'_> {

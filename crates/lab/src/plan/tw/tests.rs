@@ -2,7 +2,7 @@
 //! must be monotone.
 
 use super::*;
-use manx_core::config::{builtin_device, device_names, load_device};
+use manx_config::{builtin_device, device_names, load_device};
 use manx_core::ftl::GcMode;
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::load::Request;
 use crate::run::Moment;
-use manx_core::config::Override;
+use manx_config::Override;
 use manx_core::drive::{Command, TimelineSpec};
 use manx_core::units::{Duration, Instant, Lba, Op};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::super::tests::{ask, drive, scenario, settle};
 use super::super::{Ask, Kind, Machine};
-use manx_core::config::Scenario;
+use manx_config::Scenario;
 use manx_core::drive::{Drive, Status};
 use manx_core::sim::Rng;
 use manx_core::units::{Duration, Instant};

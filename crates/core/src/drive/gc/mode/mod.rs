@@ -4,7 +4,7 @@
 //! The mechanisms act on the lease alone: `collect` admits runs, drains and holds channels, `plane`
 //! drains and closes dies, `dies/schedule` asks for the rank. A new mode is a file here, a variant
 //! of [`GcMode`] and its line in [`Lease::of`]; a policy makes it known to users
-//! (`config/policy.rs`).
+//! (`crates/config/src/policy.rs`).
 
 mod base;
 mod channel_preemptive;
