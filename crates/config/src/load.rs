@@ -125,9 +125,14 @@ pub fn device_name(
     overrides: &[Override],
 ) -> Result<Option<String>, ConfigError> {
     let file = Layer::file(&scenario.file, &scenario.text, &[])?;
+    Ok(named(&file, overrides))
+}
+
+/// The device that the file of a scenario and these overrides name.
+fn named(file: &Layer, overrides: &[Override]) -> Option<String> {
     let set = overrides.iter().rev().find(|set| set.key == "device.name").map(Override::value);
     let named = set.or_else(|| tree::get(&file.table, &tree::path("device.name")).cloned());
-    Ok(named.and_then(|name| name.as_str().map(str::to_string)))
+    named.and_then(|name| name.as_str().map(str::to_string))
 }
 
 /// Reads a scenario, merges it, checks it. What comes back can be run.
@@ -219,14 +224,18 @@ pub fn load_device(source: &Source) -> Result<Device, ConfigError> {
 /// The table of the device, from the caller's file or from the library.
 fn device_layer(input: &Input<'_>, scenario: &Layer, keys: &Keys) -> Result<Layer, ConfigError> {
     let under = tree::path("device");
-    let layer = match (input.device, device_name(input.scenario, input.overrides)?) {
+    let layer = match (input.device, named(scenario, input.overrides)) {
         (Some(source), _) => Layer::file(&source.file, &source.text, &["device"])?,
         (None, Some(name)) => {
-            let set = input.overrides.iter().any(|set| set.key == "device.name");
-            let place =
-                if set { Place::Nowhere } else { scenario.place(&tree::path("device.name")) };
-            let source =
-                builtin_device(&name).map_err(|error| ConfigError::at(place, error.to_string()))?;
+            let is_set = input.overrides.iter().any(|set| set.key == "device.name");
+            let source = builtin_device(&name).map_err(|error| {
+                // Only for the complaint: it reads the text anew.
+                let place = match is_set {
+                    true => Place::Nowhere,
+                    false => scenario.place(&tree::path("device.name")),
+                };
+                ConfigError::at(place, error.to_string())
+            })?;
             Layer::file(&source.file, &source.text, &["device"])?
         }
         (None, None) => {

@@ -37,10 +37,9 @@ impl Request {
 
     /// The request for a scenario that was read already.
     pub fn of(scenario: Source, overrides: Vec<Override>) -> Result<Self, ConfigError> {
-        let named = device_name(&scenario, &[])?;
         let device = match device_name(&scenario, &overrides)? {
             Some(path) if is_path(&path) => {
-                let beside = if named.as_deref() == Some(&path) {
+                let beside = if device_name(&scenario, &[])?.as_deref() == Some(&path) {
                     Path::new(&scenario.file).parent()
                 } else {
                     None

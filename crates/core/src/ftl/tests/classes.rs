@@ -209,7 +209,7 @@ fn play(ftl: &FtlSpec, victim: Victim) {
             };
             let logical = Layout::new(&device).total_units() * 60 / 100;
             let mut pair = Pair::new(&device, &ftl, gc, logical, number as u64);
-            pair.run(if std::env::var_os("MANX_LONG").is_some() { 7_000 } else { 4_000 });
+            pair.run(7_000);
             assert!(pair.overtaken > 0, "some copies were overtaken");
             let classes = &pair.classes;
             seen.extend(classes.writes.keys().chain(classes.copies.keys()).copied());
