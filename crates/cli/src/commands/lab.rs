@@ -97,9 +97,13 @@ fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
     let asked = Asked { quick, sets, claims_only, traces, solved: Vec::new() };
     // All of them before the first runs: a mistake in the last should not cost the work of the
     // others.
+    signals::listen();
     let mut experiments = Vec::new();
     for name in &names {
         experiments.push(Experiment::read(name, asked.clone())?);
+        if STOP.load(Ordering::Relaxed) {
+            return Err(Failure::Interrupted("nothing was run"));
+        }
     }
     for (at, experiment) in experiments.iter().enumerate() {
         if experiments[..at].iter().any(|earlier| earlier.name == experiment.name) {
@@ -116,7 +120,9 @@ fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
         }
     }
     skip_without_traces(&mut experiments, &args.names)?;
-    signals::listen();
+    if experiments.is_empty() {
+        return Err(ConfigError::new("no experiment is left to run").into());
+    }
     let (mut documents, mut findings) = (Vec::new(), Findings::default());
     for (number, experiment) in experiments.iter_mut().enumerate() {
         let outcome = run_one(experiment, args, screen)?;

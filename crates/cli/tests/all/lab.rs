@@ -19,9 +19,10 @@ fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Experiments that take two fifths of the time of all in small: only `make test-long` and `make
-/// test-verdicts` play them.
-const LONGEST: [&str; 4] = ["ioda-artefact", "ioda-op", "ioda-tw", "ioda-width"];
+/// Experiments that take more than ten seconds of a core each in small: only `make test-long` and
+/// `make test-verdicts` play them.
+const LONGEST: [&str; 6] =
+    ["ioda-artefact", "ioda-op", "ioda-strategies", "ioda-throughput", "ioda-tw", "ioda-width"];
 
 /// The claims whose verdict is not the recorded one, as `experiment/claim`.
 fn changed(document: &Value) -> Vec<String> {
