@@ -11,7 +11,7 @@ help:
 	@echo "make linux    the guest of manx linux, once: 8 minutes of processor time (docs/linux.md)"
 	@echo "make test-linux    everything that manx linux promises, with that guest (some minutes)"
 	@echo "make test-linux-long    power cuts under file systems and PostgreSQL, databases on drives and arrays (half an hour; CUTS=300)"
-	@echo "make test-verdicts    the verdicts of all experiments in small, the longest six too (2 minutes)"
+	@echo "make test-verdicts    the verdicts of all experiments in small, the longest six too (4 minutes, and a release build)"
 	@echo "make test-faults    faults planted into the model, and which claims of the experiments find them (minutes; RECORD=1)"
 	@echo "make test-mutants    mutants of the collector's mechanisms, and which unit tests kill them (a minute for each that lives)"
 	@echo "make test-soak    a served drive under mixed load for SECONDS=1200"
