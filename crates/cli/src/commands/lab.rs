@@ -9,7 +9,7 @@ use crate::args::{LabCommand, LabRunArgs, LabScoreArgs};
 use crate::say::{say, say_line};
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use manx_config::{ConfigError, nearest};
+use manx_config::{ConfigError, nearest_few};
 use manx_lab::cache::Cache;
 use manx_lab::campaign::{Campaign, Done, lock};
 use manx_lab::compare::Options;
@@ -157,16 +157,13 @@ fn is_all(args: &LabRunArgs) -> bool {
 fn names(args: &LabRunArgs) -> Result<Vec<String>, Failure> {
     let is_all = is_all(args);
     for skipped in &args.skip {
-        let hint = || {
-            nearest(skipped, experiment_names())
-                .map_or(String::new(), |near| format!("; did you mean {near}?"))
-        };
         let why = if !is_all {
             "it leaves an experiment out of `all`, which is not asked for".to_string()
+        } else if !experiment_names().any(|name| name == skipped) {
+            let hint = nearest_few(skipped, experiment_names());
+            format!("there is no such built-in experiment{hint}")
         } else if args.names.contains(skipped) {
             "it is asked for by name beside `all`".to_string()
-        } else if !experiment_names().any(|name| name == skipped) {
-            format!("there is no such built-in experiment{}", hint())
         } else {
             continue;
         };

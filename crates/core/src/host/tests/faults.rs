@@ -366,7 +366,7 @@ fn drives_drawn_at_random_lose_blocks_and_no_data() {
 /// `cargo test --release -p manx-core --lib tests::faults -- --ignored --nocapture`.
 #[test]
 // `make test` checks this, too, on fewer drives (above): this is only longer.
-#[ignore = "minutes for 10,000 drives: for closing notes; the test above plays some of the same \
+#[ignore = "minutes for 10,000 drives: for closing notes; the test above plays 200 of the same \
             kind in every run"]
 fn ten_thousand_drives_lose_blocks_and_no_data() {
     campaign(600..10_600);
