@@ -69,7 +69,8 @@ impl Replays {
         Ok((sources.into_iter().map(watched).collect(), names, total))
     }
 
-    /// The report, and a warning for each trace that ended before its time. Call when the sources
+    /// The report, and a warning for each trace that ended before its time or whose replay is
+    /// doubtful. Call when the sources
     /// are dropped.
     pub(crate) fn report(&self) -> (Option<TraceReport>, Vec<String>) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +85,8 @@ impl Replays {
         let errors = all.iter().filter_map(|replay| replay.error.as_ref());
         let errors = errors.map(|error| format!("the trace ended before its time: {error}"));
         let notes = all.iter().filter_map(|replay| note(Path::new(&replay.summary.file)));
-        (Some(report), errors.chain(notes).collect())
+        let doubts = all.iter().flat_map(|replay| replay.summary.doubts());
+        (Some(report), errors.chain(notes).chain(doubts).collect())
     }
 }
 

@@ -97,6 +97,10 @@ fn nothing_because(set: &RunSet, run: &RunResult) -> String {
     let alike = if set.runs.len() > 1 { "; every policy looks alike" } else { "" };
     let drives = if run.array.is_some() || run.drives.is_some() { "drives" } else { "drive" };
     match (run.state.programmed_bytes, run.state.free_bytes) {
+        (0, _) if run.flash.host_pages_written > 0 => format!(
+            "nothing reached flash, for the write buffer took all of {} pages{alike}",
+            run.flash.host_pages_written
+        ),
         (0, _) => "nothing was written".to_string(),
         (wrote, Some(free)) => {
             format!("the {drives} wrote {} of {} of free space{alike}", size(wrote), size(free))

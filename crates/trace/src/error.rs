@@ -1,6 +1,7 @@
 //! Errors of a trace. Every error ends the reading, so that no run is played from half a file.
 
 use super::{TimeUnit, TraceFormat};
+use manx_base::units::Duration;
 use std::fmt;
 use std::sync::Arc;
 
@@ -163,6 +164,17 @@ pub enum TraceError {
         /// Sectors the device has.
         capacity: u64,
     },
+    /// The file is not in the order of time.
+    OutOfOrder {
+        /// The first request that comes too late in the file.
+        place: Place,
+        /// How many do.
+        late: u64,
+        /// Of how many.
+        requests: u64,
+        /// How far the farthest one lies behind a request that stands before it.
+        farthest: Duration,
+    },
     /// A setting of the replay is out of its range.
     Setting {
         /// The file.
@@ -258,6 +270,12 @@ impl fmt::Display for Said<'_> {
                 "{place}: a request for {sectors} sectors at LBA {lba} lies beyond the device, \
                  which has {capacity} sectors; \
                  choose a larger device or fit the addresses with `--remap modulo|dense|scale`"
+            ),
+            TraceError::OutOfOrder { place, late, requests, farthest } => write!(
+                f,
+                "{place}: the trace is not in the order of time: from here on {late} of {requests} \
+                 requests are earlier than some that stand far before them, by up to {farthest}. \
+                 They would be played in bursts that it never had; sort its lines by time first"
             ),
             TraceError::Setting { file, key, value, allowed } => {
                 write!(f, "{file}: {key} = {value} is not allowed: it must be {allowed}")

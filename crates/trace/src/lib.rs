@@ -30,6 +30,7 @@ pub mod convert;
 pub mod decode;
 mod dense;
 mod devices;
+mod doubts;
 mod error;
 pub mod fields;
 pub mod format;

@@ -8,6 +8,7 @@
 
 use super::decode::{Decoder, DeviceName, Entry, Framing, Line, Reading};
 use super::devices::Devices;
+use super::doubts::WENT_BACK;
 use super::error::shorten;
 use super::fields::is_binary;
 use super::format::DECODER_HEAD;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 ///
 /// Records come in the order of time: what is a little out of order is sorted within a window, and
 /// a time that still goes back is clamped to the one before it and counted, so that [`Record::at`]
-/// never decreases. Several parts (such as the files of each CPU) are merged by time.
+/// never decreases ([`survey`](super::survey) refuses a trace with many such). Several parts (such as the files of each CPU) are merged by time.
 pub struct TraceReader {
     format: TraceFormat,
     feeds: Vec<Feed>,
@@ -73,7 +74,7 @@ impl TraceReader {
             .collect::<Result<Vec<_>, _>>()?;
         let tick = feeds.first().map_or(1, |feed| feed.decoder.tick());
         let has_completions = feeds.first().is_some_and(|feed| feed.decoder.has_completions());
-        let clock = Clock { tick, first: None, last: 0, at: Duration::ZERO };
+        let clock = Clock { tick, first: None, last: 0, at: Duration::ZERO, back: None };
         Ok(Self {
             format,
             feeds,
@@ -91,7 +92,7 @@ impl TraceReader {
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
         let Some((part, pending)) = self.paired()? else { return Ok(None) };
         self.last = (part, pending.line);
-        let Some((at, clamped)) = self.clock.read(pending.ticks) else {
+        let Some((at, clamped)) = self.clock.read(pending.ticks, self.last) else {
             let (place, text) = (self.place(), pending.ticks.to_string());
             return Err(TraceError::Line {
                 place,
@@ -99,7 +100,7 @@ impl TraceReader {
                 expected: "a time within 584 years of the trace's first",
             });
         };
-        let clamped = clamped.then_some("time went back: clamped to the one before");
+        let clamped = clamped.then_some(WENT_BACK);
         self.altered = [pending.altered, pending.is_spread.then_some(SPREAD), clamped];
         Ok(Some(Record { at, ..pending.record }))
     }
@@ -162,6 +163,14 @@ impl TraceReader {
     /// Records that the file holds out of time order and that were put in order, so far.
     pub fn reordered(&self) -> u64 {
         self.feeds.iter().map(|feed| feed.reorder.moved).sum()
+    }
+
+    /// The place of the first record whose time went back and was clamped, and how far the one that
+    /// was farthest back lay, so far.
+    pub(super) fn went_back(&self) -> Option<(Place, Duration)> {
+        let ((part, line), ticks) = self.clock.back?;
+        let farthest = Duration::from_ns(ticks.saturating_mul(self.clock.tick));
+        Some((self.feeds.get(part)?.place(line), farthest))
     }
 
     /// The names of the devices met so far; a record's `device` is a place in this list.
@@ -420,17 +429,21 @@ struct Clock {
     first: Option<u64>,
     last: u64,
     at: Duration,
+    /// Where a time went back first, and the farthest that one did, in ticks.
+    back: Option<((usize, u64), u64)>,
 }
 
 impl Clock {
     /// The time since the first record and whether it had to be clamped; `None` if it does not fit.
-    fn read(&mut self, ticks: u64) -> Option<(Duration, bool)> {
+    fn read(&mut self, ticks: u64, place: (usize, u64)) -> Option<(Duration, bool)> {
         // Subtract before converting: a FILETIME in nanoseconds leaves a signed 64-bit number.
         let first = *self.first.get_or_insert_with(|| {
             self.last = ticks;
             ticks
         });
         if ticks < self.last {
+            let (_, farthest) = self.back.get_or_insert((place, 0));
+            *farthest = (*farthest).max(self.last - ticks);
             return Some((self.at, true));
         }
         self.at = Duration::from_ns((ticks - first).checked_mul(self.tick)?);

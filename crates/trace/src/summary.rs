@@ -288,7 +288,8 @@ impl fmt::Display for TraceSummary {
                 self.recorded.count()
             )?;
         }
-        self.show_tallies(f)
+        self.show_tallies(f)?;
+        self.doubts().iter().try_for_each(|doubt| writeln!(f, "doubt       {doubt}"))
     }
 }
 

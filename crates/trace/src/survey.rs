@@ -2,6 +2,7 @@
 //! must know before it starts (spans, footprint) is measured.
 
 use super::dense::Extents;
+use super::doubts::refuse_disorder;
 use super::select::Selected;
 use super::sniff::{Sniffed, sniff};
 use super::source::align_sectors;
@@ -84,6 +85,7 @@ pub(super) fn measure(
         let (file, held) = (spec.file.as_str().into(), held_instead(&summary, spec));
         return Err(TraceError::NoRequests { file, format: sniffed.format, held });
     }
+    refuse_disorder(&summary, reader)?;
     summary.devices_not_met = missing;
     lay_out(
         &mut summary,

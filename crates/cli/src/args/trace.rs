@@ -137,10 +137,10 @@ pub struct TraceReadingArgs {
     /// Without requests of these kinds: read, write, flush, trim, fua
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     pub ignore: Vec<String>,
-    /// Start of the window, in the trace's time: 90s, 250ms
+    /// Start of the window, counted from the trace's first request: 90s, 250ms
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub from: Option<String>,
-    /// End of the window
+    /// End of the window (exclusive), counted likewise
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub to: Option<String>,
     /// Skip so many requests of the window

@@ -5,6 +5,7 @@ use manx_config::{ConfigError, Scenario};
 use manx_lab::act_log::path_for;
 use manx_lab::save::{is_ours, result_files};
 use manx_lab::sweep::plan::Plan;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The names of what a sweep leaves in its folder.
@@ -74,6 +75,13 @@ pub fn check_files(
                     "{other} writes this file too; each needs a name of its own"
                 ));
             }
+            if !force && is_other(&path, named.1) {
+                return refuse(format!(
+                    "this file is there and is no .{} of manx: choose another name, or --force to \
+                     replace it",
+                    named.1
+                ));
+            }
             written.push((option.to_string(), real));
         }
     }
@@ -116,6 +124,18 @@ fn check_folder(folder: &Path, names: &[String], read: &Read) -> Result<(), Conf
 /// device, a folder) holds no work to lose.
 fn is_foreign(path: &Path) -> bool {
     path.is_file() && !is_ours(path)
+}
+
+/// True for a file with content that no file of this ending has.
+fn is_other(path: &Path, ending: &str) -> bool {
+    let begins: &[u8] = match ending {
+        "pftrace" => b"\x0a",
+        "parquet" => b"PAR1",
+        _ => return false,
+    };
+    let mut head = Vec::new();
+    let read = std::fs::File::open(path).map(|file| file.take(4).read_to_end(&mut head));
+    read.is_ok() && !head.is_empty() && !head.starts_with(begins)
 }
 
 /// Files that are read.

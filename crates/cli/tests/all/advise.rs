@@ -222,6 +222,11 @@ fn a_small_question_is_the_whole_grid_and_says_so() {
         (&true.into(), &100.0.into())
     );
     assert!(stdout(&ask("read.p99 < 20ms", &[])).contains("the answer is exact"));
+    // A buffer that takes all that is written has a price without GC, and says so.
+    let held = ["--set", "workload.requests=2000", "--over", "drive.buffer=64MiB"];
+    let remarks =
+        json(&ask("read.p99 < 20ms", &[&held[..], &["--json"]].concat()))["remarks"].to_string();
+    assert!(remarks.contains("stayed in its buffer, so its WAF, wear, price"), "{remarks}");
     // Another array, or other hardware, is no matter of this drive's bound.
     let other = ["--over", "drive.link=unlimited,100MB/s", "--json"];
     let document = json(&ask("read.p99 < 1us", &other));

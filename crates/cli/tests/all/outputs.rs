@@ -29,6 +29,8 @@ fn an_option_that_writes_is_refused_before_the_run() {
         (file("w-scenario.toml", SCENARIO.as_bytes()), file("w-trace.csv", LINE.as_bytes()));
     let parquet = file("w-trace.parquet", LINE.as_bytes());
     let (both, out) = (path("w-both.parquet"), path("w-out"));
+    let notes = file("w-notes.txt", b"notes");
+    let rows = file("w-rows.parquet", b"t_us,op");
     let inside = format!("{out}/result.json");
     std::fs::create_dir_all(&out).unwrap();
     let table: &[(&[&str], &[&str])] = &[
@@ -45,6 +47,8 @@ fn an_option_that_writes_is_refused_before_the_run() {
             &["--timeline", &both, "--requests", &both],
             &["--requests", "w-both.parquet", "--timeline writes this"],
         ),
+        (&["--timeline", &notes], &["--timeline", "w-notes.txt", "no .pftrace of manx", "--force"]),
+        (&["--requests", &rows], &["--requests", "w-rows.parquet", "no .parquet of manx"]),
         (
             &["--out", &out, "--timeline", &inside],
             &["--timeline", "result.json", "--out writes this file too"],
@@ -73,6 +77,11 @@ fn an_option_that_writes_is_refused_before_the_run() {
     }
     assert_eq!(std::fs::read_to_string(&scenario).unwrap(), SCENARIO);
     assert_eq!(std::fs::read_to_string(&trace).unwrap(), LINE);
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "notes");
+    let written =
+        [&["run", &scenario, "--timeline", &notes, "--requests", &rows][..], &["--force"]];
+    assert!(manx(&written.concat()).status.success());
+    assert!(manx(&written[..1].concat()).status.success(), "its own files are replaced");
     assert!(!Path::new(&both).exists() && !Path::new(&inside).exists());
     assert_refused(&["compare", &scenario, "--policies", ","], &["no policy ``", "nogc, base"]);
     for option in ["--points", "--seeds"] {

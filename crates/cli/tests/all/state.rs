@@ -67,6 +67,10 @@ fn where_nothing_was_collected_the_first_line_says_so() {
         text.starts_with("No garbage collection happened in as-written: nothing was written\n"),
         "{text}"
     );
+    let held = ["--set", "workload.requests=1000", "--set", "drive.buffer=64MiB"];
+    let text = said(&[&["run", "quick"], held.as_slice()].concat());
+    let first = text.lines().next().unwrap();
+    assert!(first.contains("nothing reached flash, for the write buffer took all of "), "{text}");
 }
 
 #[test]

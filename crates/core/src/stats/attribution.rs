@@ -126,7 +126,7 @@ impl SplitStats {
 /// Where the time of requests went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttributionReport {
-    /// Reads: all, and those beyond p99, p99.9 and p99.99.
+    /// Reads: all, and those at p99, p99.9 and p99.99 and beyond, from `from_us` on.
     pub read: Vec<AttributionBand>,
     /// Writes: the same.
     pub write: Vec<AttributionBand>,

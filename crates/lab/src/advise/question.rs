@@ -169,6 +169,7 @@ impl Question {
                     swept.overrides.push(set);
                     remarks.push(remark);
                 }
+                remarks.extend(info.summary.doubts());
                 let added = fit(&first, &info, &swept, &mut remarks)?;
                 swept.overrides.extend(added);
                 let said = |key: &str| said(&swept.overrides, key);

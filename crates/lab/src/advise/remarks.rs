@@ -61,11 +61,15 @@ pub fn on_speed(question: &Question, pace: Option<Pace>, exact: bool) -> Option<
 fn lacks_gc(result: &RunResult) -> Option<String> {
     let halves = result.state.reclaimed_per_written?;
     let (waf, reclaimed) = (result.flash.waf?, (halves[0] + halves[1]) / 2.0);
-    (reclaimed < RECLAIMED_MIN * waf).then(|| {
+    (reclaimed <= RECLAIMED_MIN * waf).then(|| {
+        let lived = match result.flash.pages_programmed {
+            0 => "all that was written stayed in its buffer",
+            _ => "it lived on free space",
+        };
         format!(
             "the recommended drive reclaimed {reclaimed:.2} bytes for each byte that was written, \
-             and programmed {waf:.2}: it lived on free space, so its WAF, wear, price and tail \
-             lack GC that comes later; more requests (workload.requests, --loop) have it"
+             and programmed {waf:.2}: {lived}, so its WAF, wear, price and tail lack GC that comes \
+             later; more requests (workload.requests, --loop) have it"
         )
     })
 }

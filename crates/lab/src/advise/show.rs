@@ -288,7 +288,7 @@ fn tail(answer: &Answer) -> String {
         );
     }
     if answer.exact {
-        text += "every setting was run to its end: with this seed the answer is exact\n";
+        text += "every setting was run to its end: for this run and its seed the answer is exact\n";
     }
     let keys = answer.costs.iter().map(|key| format!("{} {}", key.key, key.value));
     let keys: Vec<String> = keys.collect();

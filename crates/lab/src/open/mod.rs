@@ -164,6 +164,10 @@ fn open(path: &Path) -> io::Result<Stream> {
 
 fn refused(file: Arc<str>, error: &io::Error) -> TraceError {
     let reason = match error.kind() {
+        ErrorKind::NotFound if file.contains(char::REPLACEMENT_CHARACTER) => {
+            "there is no such file; if its name is not UTF-8, a link to it needs one that is"
+                .to_string()
+        }
         ErrorKind::NotFound => "there is no such file".to_string(),
         ErrorKind::PermissionDenied => "permission denied".to_string(),
         _ => error.to_string(),

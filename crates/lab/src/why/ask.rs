@@ -12,6 +12,7 @@ use manx_config::{ConfigError, Override, Scenario, resolve_policy};
 use manx_core::stats::{AttributionBand, LatencySummary, RunResult};
 use manx_trace::{TraceSpec, TraceSummary};
 use serde::Serialize;
+use std::sync::atomic::Ordering;
 
 /// The model's policies: what a plain drive does, and what would remove a cause.
 pub const POLICIES: [&str; 5] = ["base", "nogc", "preemptive", "preemptive/t-es(16ms)", "ttflash"];
@@ -69,10 +70,13 @@ pub fn ask(request: &Request, policies: &[String], options: &Options<'_>) -> Res
         }
     });
     let (summary, recorded) = read?;
+    remarks.extend(summary.doubts());
     if recorded.len() == rows::ROWS_MAX {
         remarks.push(format!("only the first {} requests are looked at", rows::ROWS_MAX));
     }
-    let findings = recorded.iter().any(|row| row.us > 0.0).then(|| find(&recorded));
+    let is_stopped = || options.stop.load(Ordering::Relaxed);
+    let has_latencies = !is_stopped() && recorded.iter().any(|row| row.us > 0.0);
+    let findings = has_latencies.then(|| find(&recorded));
     let mut runs: Vec<(String, Scenario)> = Vec::new();
     let split = Override::new("measure.attribution", "true", "manx why");
     for policy in policies {
@@ -86,7 +90,8 @@ pub fn ask(request: &Request, policies: &[String], options: &Options<'_>) -> Res
         let why = remarks.pop().unwrap_or_else(|| "no policy was named".to_string());
         return Err(RunError::Config(ConfigError::new(why)));
     }
-    let finished = compare(&runs, options)?;
+    // Whoever stops it is told nothing: no run reads the trace once more for that.
+    let finished = if is_stopped() { Vec::new() } else { compare(&runs, options)? };
     let results: Vec<RunResult> = finished.into_iter().map(|run| run.result).collect();
     let trace = results.iter().find_map(|result| result.trace.as_ref());
     let mut table = Vec::new();

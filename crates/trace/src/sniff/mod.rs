@@ -8,7 +8,7 @@
 
 mod evidence;
 mod family;
-mod pace;
+pub(super) mod pace;
 
 pub use evidence::Look;
 

@@ -37,18 +37,23 @@ pub(super) enum Verdict {
 
 /// Demands of the head, and the time that they come in.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
-    pub(super) requests: u64,
-    pub(super) bytes: u64,
-    pub(super) devices: u64,
+pub(crate) struct Pace {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    pub(crate) devices: u64,
     /// From the first to the last time, in thousandths of the unknown unit.
-    pub(super) span: u128,
+    pub(crate) span: u128,
 }
 
 impl Pace {
     /// There are enough requests to judge by, and they take time.
-    pub(super) fn is_enough(&self) -> bool {
+    pub(crate) fn is_enough(&self) -> bool {
         self.requests >= ENOUGH && self.span > 0
+    }
+
+    /// More than any device could serve.
+    pub(crate) fn is_implausible(&self, unit: TimeUnit) -> bool {
+        self.verdict(unit) == Verdict::Implausible
     }
 
     pub(super) fn verdict(&self, unit: TimeUnit) -> Verdict {
@@ -81,12 +86,12 @@ impl Pace {
     }
 
     /// Requests per second, to print.
-    pub(super) fn rate(&self, unit: TimeUnit) -> Thousandths {
+    pub(crate) fn rate(&self, unit: TimeUnit) -> Thousandths {
         Thousandths(self.rate_milli(unit))
     }
 
     /// Megabytes per second, to print.
-    pub(super) fn megabytes(&self, unit: TimeUnit) -> Thousandths {
+    pub(crate) fn megabytes(&self, unit: TimeUnit) -> Thousandths {
         Thousandths(self.bandwidth(unit) / 1000)
     }
 
@@ -105,7 +110,7 @@ impl Pace {
 }
 
 /// A number to print, with decimals where it is small.
-pub(super) struct Thousandths(u128);
+pub(crate) struct Thousandths(u128);
 
 impl fmt::Display for Thousandths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -173,6 +173,38 @@ fn a_time_far_back_is_clamped_and_counted() {
     );
 }
 
+/// Two disks one after the other, as `cat` puts them: sorting is up to the user, since bursts that
+/// the trace never had would be played without it.
+#[test]
+fn a_trace_out_of_the_order_of_time_is_refused_and_a_few_late_requests_are_doubts() {
+    let disk = |name: char| {
+        (0..1000u64).map(move |i| format!("{},h,{name},Read,{},4096,500\n", i * 20_000, i * 4096))
+    };
+    let text: String = disk('0').chain(disk('1')).collect();
+    let error = survey(&spec(), &mut opener(text)).unwrap_err().to_string();
+    assert!(error.starts_with("t.trace:1001: the trace is not in the order of time"), "{error}");
+    assert!(error.contains("488 of 2000 requests") && error.contains("by up to 976ms"), "{error}");
+
+    let late = "1000,h,0,Read,0,4096,500\n".to_string();
+    let text: String = disk('0').chain([late]).collect();
+    let summary = survey(&spec(), &mut opener(text)).unwrap();
+    let doubts = summary.doubts();
+    assert!(doubts[0].starts_with("1 of 1001 requests") && doubts.len() == 1, "{doubts:?}");
+    assert!(summary.to_string().contains("doubt       1 of 1001 requests"), "{summary}");
+}
+
+#[test]
+fn a_rate_that_no_drive_serves_is_a_doubt_where_the_format_states_its_unit() {
+    let disk = |ticks: u64| -> String {
+        (0..1000).map(|i| format!("{},h,0,Read,{},4096,500\n", i * ticks, i * 4096)).collect()
+    };
+    let doubts = |ticks| survey(&spec(), &mut opener(disk(ticks))).unwrap().doubts();
+    assert_eq!(doubts(20), Vec::<String>::new());
+    let told = doubts(2);
+    assert!(told[0].contains("come at 5005005/s and 20500 MB/s"), "{told:?}");
+    assert!(told[0].contains("(msr, ticks of 100ns)"), "{told:?}");
+}
+
 fn spec_with_unit(unit: TimeUnit) -> TraceSpec {
     TraceSpec { time_unit: Some(unit), ..spec() }
 }
