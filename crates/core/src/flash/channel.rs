@@ -42,7 +42,7 @@ pub(super) enum Crossing {
 
 impl Crossing {
     /// The time it takes.
-    #[inline]
+    #[inline(always)]
     pub fn time(self, timing: &Timing) -> Duration {
         match self {
             Crossing::Command => timing.command,

@@ -34,6 +34,7 @@ impl Row {
 
 impl Drive {
     /// Adds a page to the row that gathers for `lane` and its class of data.
+    #[inline(always)]
     pub(in crate::drive) fn stage(&mut self, now: Instant, slot: u32, lane: Lane, class: u32) {
         self.ftl.note_write(self.buffer.slot(slot).lpn);
         let at = class * self.flash.layout.lanes + lane.0;
@@ -102,7 +103,7 @@ impl Drive {
     }
 
     /// A page leaves the buffer: a write may be the reason, and wait for it.
-    #[inline]
+    #[inline(always)]
     pub(in crate::drive) fn leaves(&mut self, slot: u32, state: State) {
         self.buffer.leave_dirty(slot, state);
         if let Some(request) = self.writes.leaves_for {

@@ -203,6 +203,7 @@ impl WriteBuffer {
 
     /// Takes a free slot for `lpn`, dirty and newest. The caller saw that one is free and that
     /// `lpn` is not in the index.
+    #[inline(always)]
     pub fn insert(&mut self, lpn: Lpn, mask: u64, stamp: Stamp) -> u32 {
         let slot = self.take(lpn, mask, stamp);
         self.index_put(slot);

@@ -205,6 +205,10 @@ impl Drive {
     /// Takes the page of a write on the direct way; false when the buffer is full.
     #[inline]
     fn take_direct(&mut self, unit: Unit, stream: u8) -> bool {
+        // Most that wait find it full again: they are not worth the call.
+        if self.buffer.is_full() && self.buffer.find(unit.lpn).is_none() {
+            return false;
+        }
         let Some(slot) = self.slot_for(unit, Stamp::default()) else { return false };
         self.buffer.slot_mut(slot).stream = stream;
         self.writes.wanted -= 1;
