@@ -158,6 +158,11 @@ pub trait Front {
     /// Looks after what the sessions share: once a second, and when an admin command was answered
     /// later.
     fn look(&mut self, _: &mut dyn Desk) {}
+
+    /// Told once: a message to one session concerns others, which are to act on it at once.
+    fn calls(&mut self) -> bool {
+        false
+    }
 }
 
 /// A drive as a protocol shows it.

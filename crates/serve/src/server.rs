@@ -155,6 +155,9 @@ impl<'a, E: Engine> Server<'a, E> {
                         number => self.hear(number, event.flags, now, &mut scratch),
                     }
                 }
+                if self.front.calls() {
+                    self.tick();
+                }
                 self.send_ready();
             }
             if self.seconds.is_some() && looked.elapsed() >= LOOKS {

@@ -39,13 +39,13 @@ impl Queue {
         debug_assert_eq!(self.phase, Phase::Admin);
         let (opcode, nsid) = (sqe.opcode, sqe.nsid.get());
         debug!(opcode, nsid, cdw10 = sqe.cdw10.get(), cdw11 = sqe.cdw11.get(), "admin command");
-        let (is_enabled, is_discovery) = {
+        let (is_ready, is_discovery) = {
             let shared = self.shared.borrow();
             let controller = shared.controllers.get(&self.controller);
-            controller.map_or((false, false), |held| (held.is_enabled(), held.is_discovery))
+            controller.map_or((false, false), |held| (held.is_ready(), held.is_discovery))
         };
         let answer = match sqe.opcode {
-            _ if !is_enabled => Err(StatusField::COMMAND_SEQUENCE),
+            _ if !is_ready => Err(StatusField::COMMAND_SEQUENCE),
             KEEP_ALIVE => Ok(Some((0, Vec::new()))),
             opcode::EVENT_REQUEST => self.keep_event(place, sqe, is_discovery, desk),
             opcode::ABORT => self.abort_command(sqe, out, desk),

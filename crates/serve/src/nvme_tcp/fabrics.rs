@@ -1,9 +1,10 @@
 //! Fabrics commands: Connect, Property Get and Set, Disconnect (NVMe Base 2.1, 6).
 
 use super::queue::{ENTRIES, Phase, Queue};
-use super::shared::{HostController, QUEUES};
+use super::shared::{ENABLE, HostController, QUEUES, SHUTDOWN};
 use super::wire::{le16, le32};
 use super::{DISCOVERY, identify};
+use crate::front::Desk;
 use manx_core::nvme::{Sqe, StatusField};
 use std::collections::BTreeSet;
 use std::time;
@@ -34,8 +35,7 @@ const CONTROLLER_BUSY: StatusField = StatusField::new(1, 0x81, false);
 const INVALID_PARAMETER: StatusField = StatusField::new(1, 0x82, true);
 const INVALID_HOST: StatusField = StatusField::new(1, 0x84, true);
 
-/// CC: the shutdown that is asked for; CSTS: it is complete.
-const SHUTDOWN: u32 = 0b11 << 14;
+/// CSTS: the shutdown is complete.
 const SHUTDOWN_COMPLETE: u64 = 0b10 << 2;
 /// CATTR of Connect: no flow control of the submission queue.
 pub(super) const NO_FLOW: u8 = 1 << 2;
@@ -58,6 +58,7 @@ impl Queue {
         sqe: &Sqe,
         data: &[u8],
         out: &mut Vec<u8>,
+        desk: &mut dyn Desk,
     ) {
         let kind = if sqe.opcode == OPCODE { sqe.nsid.get() as u8 } else { u8::MAX };
         let answer = match (self.phase, kind) {
@@ -65,7 +66,7 @@ impl Queue {
             (Phase::Initialized, _) => Err((StatusField::COMMAND_SEQUENCE, 0)),
             (_, kind::CONNECT) => Err((StatusField::COMMAND_SEQUENCE, 0)),
             (Phase::Admin, kind::PROPERTY_GET) => self.property_get(sqe),
-            (Phase::Admin, kind::PROPERTY_SET) => self.property_set(sqe),
+            (Phase::Admin, kind::PROPERTY_SET) => self.property_set(place, sqe, desk),
             (Phase::Io, kind::DISCONNECT) => {
                 self.phase = Phase::Gone;
                 Ok(0)
@@ -122,7 +123,8 @@ impl Queue {
             host_id,
             host_name: host_name.to_vec(),
             config: 0,
-            resets: 0,
+            is_shut: false,
+            lives: 0,
             granted: QUEUES,
             connected: BTreeSet::new(),
             answered: Vec::new(),
@@ -149,13 +151,13 @@ impl Queue {
         if controller.host_id != data[..16] || controller.host_name != text(&data[512..768]) {
             return Err((INVALID_HOST, 0));
         }
-        if !controller.is_enabled() {
+        if !controller.is_ready() {
             return Err((StatusField::COMMAND_SEQUENCE, 0));
         }
         if queue > controller.granted || !controller.connected.insert(queue) {
             return Err(invalid(42, false));
         }
-        self.resets = controller.resets;
+        self.lives = controller.lives;
         Ok(number)
     }
 
@@ -169,14 +171,17 @@ impl Queue {
         let bytes = sqe.as_bytes();
         let (is_long, at) = (bytes[40] & 7 == 1, le32(bytes, 44));
         let shared = self.shared.borrow();
-        let config = shared.controllers.get(&self.controller).map_or(0, |held| held.config);
+        let held = shared.controllers.get(&self.controller);
+        let (config, is_shut) = held.map_or((0, false), |held| (held.config, held.is_shut));
+        let is_shut = is_shut || config & SHUTDOWN != 0;
+        let ready = u64::from(config & ENABLE);
         let value = match at {
             // Entries, contiguous queues, five seconds to be ready, the NVM command set.
             property::CAPABILITIES => u64::from(ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37,
             property::VERSION => identify::VERSION.into(),
             property::CONFIGURATION => config.into(),
-            property::STATUS if config & SHUTDOWN != 0 => u64::from(config & 1) | SHUTDOWN_COMPLETE,
-            property::STATUS => u64::from(config & 1),
+            property::STATUS if is_shut => ready | SHUTDOWN_COMPLETE,
+            property::STATUS => ready,
             _ => return Err((StatusField::INVALID_FIELD, 0)),
         };
         match is_long == (at == property::CAPABILITIES) && bytes[40] & 6 == 0 {
@@ -185,7 +190,7 @@ impl Queue {
         }
     }
 
-    fn property_set(&mut self, sqe: &Sqe) -> Answer {
+    fn property_set(&mut self, place: u32, sqe: &Sqe, desk: &mut dyn Desk) -> Answer {
         let bytes = sqe.as_bytes();
         if le32(bytes, 44) != property::CONFIGURATION || bytes[40] & 7 != 0 {
             return Err((StatusField::INVALID_FIELD, 0));
@@ -194,13 +199,16 @@ impl Queue {
         let Some(controller) = shared.controllers.get_mut(&self.controller) else {
             return Err((StatusField::COMMAND_SEQUENCE, 0));
         };
-        let was_enabled = controller.is_enabled();
-        controller.config = le32(bytes, 48);
-        if was_enabled && !controller.is_enabled() {
-            controller.resets += 1;
-            controller.connected.clear();
-            controller.granted = QUEUES;
+        if !controller.configure(le32(bytes, 48)) {
+            return Ok(0);
         }
+        shared.has_ended = true;
+        let late = shared.late_of(self.controller);
+        drop(shared);
+        for (drive, abort) in late {
+            desk.admin(drive, &abort, &[]);
+        }
+        self.discard_but(place);
         Ok(0)
     }
 }

@@ -69,6 +69,10 @@ impl Front for Target {
         Box::new(queue::Queue::new(self.shared.clone(), local))
     }
 
+    fn calls(&mut self) -> bool {
+        std::mem::take(&mut self.shared.borrow_mut().has_ended)
+    }
+
     fn look(&mut self, desk: &mut dyn Desk) {
         let mut shared = self.shared.borrow_mut();
         for (drive, sqe) in shared.orphans() {

@@ -62,9 +62,9 @@ pub(super) struct Queue {
     pub local: Option<SocketAddr>,
     pub phase: Phase,
     terms: Terms,
-    /// The controller that it is a queue of, and how often that was reset when it came.
+    /// The controller that it is a queue of, and which of its lives that was in when it came.
     pub controller: u16,
-    pub resets: u32,
+    pub lives: u32,
     pub id: u16,
     pub entries: u32,
     /// The host has switched off flow control of the submission queue.
@@ -90,7 +90,7 @@ impl Queue {
             phase: Phase::New,
             terms: Terms::default(),
             controller: 0,
-            resets: 0,
+            lives: 0,
             id: 0,
             entries: ENTRIES,
             has_no_flow: false,
@@ -332,7 +332,7 @@ impl Queue {
             Phase::Admin if sqe.opcode != super::fabrics::OPCODE => {
                 self.execute_admin(place, sqe, data, out, desk);
             }
-            _ => self.execute_fabrics(place, sqe, data, out),
+            _ => self.execute_fabrics(place, sqe, data, out, desk),
         }
     }
 
@@ -402,11 +402,23 @@ impl Queue {
         }
     }
 
-    /// Whether its controller is still there, and of the same life.
+    /// Its controller is gone, or of another life.
     fn is_orphan(&self) -> bool {
         let shared = self.shared.borrow();
         let controller = shared.controllers.get(&self.controller);
-        controller.is_none_or(|controller| controller.resets != self.resets)
+        controller.is_none_or(|controller| controller.lives != self.lives)
+    }
+
+    /// The commands under way but one are gone, unanswered.
+    pub fn discard_but(&mut self, place: u32) {
+        for (other, flight) in (0..).zip(&mut self.flights) {
+            if other != place && flight.take().is_some() {
+                self.free.push(other);
+            }
+        }
+        self.events.clear();
+        self.waiting.clear();
+        self.room_taken = 0;
     }
 }
 
@@ -417,7 +429,8 @@ impl Session for Queue {
         out: &mut Vec<u8>,
         desk: &mut dyn Desk,
     ) -> Result<usize, Fault> {
-        if self.phase == Phase::Gone {
+        // No command is begun, and none gets its data, once the queue is gone.
+        if self.phase == Phase::Gone || self.phase == Phase::Io && self.is_orphan() {
             return Err(Fault::Closed);
         }
         if bytes.len() < HEAD {
@@ -472,11 +485,14 @@ impl Drop for Queue {
     fn drop(&mut self) {
         let mut shared = self.shared.borrow_mut();
         match self.phase {
-            Phase::Admin => drop(shared.controllers.remove(&self.controller)),
+            Phase::Admin => {
+                shared.controllers.remove(&self.controller);
+                shared.has_ended = true;
+            }
             _ if self.id > 0 => {
                 let controller = shared.controllers.get_mut(&self.controller);
                 // After a reset another connection may have its number.
-                if let Some(controller) = controller.filter(|held| held.resets == self.resets) {
+                if let Some(controller) = controller.filter(|held| held.lives == self.lives) {
                     controller.connected.remove(&self.id);
                 }
             }

@@ -12,6 +12,10 @@ const CONTROLLERS: usize = 64;
 /// Identifiers of controllers end here; the last sixteen are reserved.
 const LAST_CONTROLLER: u16 = 0xffef;
 
+/// CC: the controller is enabled, and the shutdown that is asked for.
+pub(super) const ENABLE: u32 = 1;
+pub(super) const SHUTDOWN: u32 = 0b11 << 14;
+
 /// The controller of one host.
 #[derive(Debug)]
 pub(super) struct HostController {
@@ -20,8 +24,10 @@ pub(super) struct HostController {
     pub host_name: Vec<u8>,
     /// Controller Configuration.
     pub config: u32,
-    /// It was disabled so often: I/O queues of an earlier time end.
-    pub resets: u32,
+    /// It was shut down, and not reset since.
+    pub is_shut: bool,
+    /// It was reset or shut down so often: I/O queues of an earlier time end.
+    pub lives: u32,
     /// I/O queues that were granted.
     pub granted: u16,
     pub connected: BTreeSet<u16>,
@@ -30,9 +36,26 @@ pub(super) struct HostController {
 }
 
 impl HostController {
-    /// CC.EN.
-    pub fn is_enabled(&self) -> bool {
-        self.config & 1 == 1
+    /// It carries out commands: it is enabled, and was not shut down.
+    pub fn is_ready(&self) -> bool {
+        self.config & ENABLE != 0 && !self.is_shut
+    }
+
+    /// Takes a value of its Configuration. True: it was reset or shut down, and with that its I/O
+    /// queues and the commands under way are gone (NVMe Base 2.1, 3.7.2).
+    pub fn configure(&mut self, config: u32) -> bool {
+        let was_ready = self.is_ready();
+        self.config = config;
+        // Nothing but a reset ends a shutdown.
+        self.is_shut = config & ENABLE != 0 && (self.is_shut || config & SHUTDOWN != 0);
+        let ends = was_ready && !self.is_ready();
+        if ends {
+            self.lives += 1;
+            self.connected.clear();
+            self.granted = QUEUES;
+            self.answered.clear();
+        }
+        ends
     }
 }
 
@@ -54,6 +77,8 @@ pub(super) struct Shared {
     /// Commands that a drive's controller answers later, under identifiers of our own.
     late: BTreeMap<u16, Late>,
     next_late: u16,
+    /// A controller was reset or shut down: its I/O queues are to end.
+    pub has_ended: bool,
 }
 
 impl Shared {
@@ -64,6 +89,7 @@ impl Shared {
             last: 0,
             late: BTreeMap::new(),
             next_late: 0,
+            has_ended: false,
         }
     }
 
@@ -107,6 +133,12 @@ impl Shared {
     pub fn orphans(&mut self) -> Vec<(u32, Sqe)> {
         let Self { controllers, late, .. } = self;
         let gone = late.extract_if(.., |_, late| !controllers.contains_key(&late.controller));
+        gone.map(|(identifier, late)| (late.drive, abort(identifier))).collect()
+    }
+
+    /// Commands of one controller, likewise.
+    pub fn late_of(&mut self, controller: u16) -> Vec<(u32, Sqe)> {
+        let gone = self.late.extract_if(.., |_, late| late.controller == controller);
         gone.map(|(identifier, late)| (late.drive, abort(identifier))).collect()
     }
 }

@@ -83,6 +83,33 @@ fn answer(result: u64, head: u16, queue: u16, cid: u16, status: u16) -> Vec<u8> 
     .concat()
 }
 
+/// Property Set of the controller's configuration.
+fn configure(cid: u16, config: u32) -> Vec<u8> {
+    let mut set = entry(0x7f, cid, 0, 0, 0x5a);
+    set[44] = 0x14;
+    set[48..52].copy_from_slice(&config.to_le_bytes());
+    capsule(&set, &[])
+}
+
+/// A write of two sectors at 1024, whose data are in the capsule if they are not awaited.
+fn write(cid: u16, is_awaited: bool) -> Vec<u8> {
+    let mut write = entry(0x01, cid, 1, 1024, if is_awaited { 0x5a } else { 0x01 });
+    (write[40], write[48]) = (2, 1);
+    capsule(&write, if is_awaited { &[] } else { &[3; 1024] })
+}
+
+/// H2CData of the command at place 0, of 1024 bytes that are awaited.
+fn data_of(cid: u16, range: std::ops::Range<u16>) -> Vec<u8> {
+    let length = range.end - range.start;
+    let mut part = vec![6, if range.end == 1024 { 4 } else { 0 }, 24, 24];
+    part.extend_from_slice(&(24 + u32::from(length)).to_le_bytes());
+    for field in [cid, 0, range.start, 0, length, 0, 0, 0] {
+        part.extend_from_slice(&field.to_le_bytes());
+    }
+    part.resize(part.len() + usize::from(length), 7);
+    part
+}
+
 /// An enabled controller's admin session and an I/O session.
 fn sessions(target: &mut Target, desk: &mut Notes) -> (Box<dyn Session>, Box<dyn Session>) {
     let (mut admin, mut io) = (target.session(None), target.session(None));
@@ -156,6 +183,71 @@ fn a_write_is_asked_for_its_data_and_a_read_brings_them() {
     let mut out = Vec::new();
     io.done(&Done { ask, status, dnr, result }, &mut out, &|_| panic!("no data"));
     assert_eq!(out, answer(77_000, 4, 1, 9, 0x4701));
+}
+
+const ENABLE: u32 = 0x46_0001;
+
+#[test]
+fn a_queue_of_a_controller_that_was_reset_or_shut_down_carries_nothing_out() {
+    for (config, status) in [(ENABLE & !1, 0), (ENABLE | 1 << 14, 0b1001)] {
+        let next: [&dyn Fn() -> Vec<u8>; 3] =
+            [&|| write(8, false), &|| data_of(7, 512..1024), &|| configure(9, ENABLE)];
+        for bytes in next {
+            let (mut target, mut desk) = (target(), Notes::default());
+            let (mut admin, mut io) = sessions(&mut target, &mut desk);
+            let half = [write(7, true), data_of(7, 0..512)].concat();
+            assert_eq!(feed(&mut *io, &mut desk, &half).1, None);
+            assert!(!target.calls());
+            let (out, _) = feed(&mut *admin, &mut desk, &configure(3, config));
+            assert_eq!(out, answer(0, 3, 0, 3, 0));
+            assert!(target.calls(), "the others act at once");
+            let mut get = entry(0x7f, 4, 4, 0, 0x5a);
+            get[44] = 0x1c;
+            let (out, _) = feed(&mut *admin, &mut desk, &capsule(&get, &[]));
+            assert_eq!(out, answer(status, 4, 0, 4, 0));
+            // A new life is none for the old queue.
+            feed(&mut *admin, &mut desk, &configure(5, ENABLE & !1));
+            feed(&mut *admin, &mut desk, &configure(6, ENABLE));
+            assert_eq!(feed(&mut *io, &mut desk, &bytes()), (vec![], Some(Fault::Closed)));
+            assert_eq!(io.tick(&mut vec![], &mut desk), Err(Fault::Closed));
+            assert!(desk.asked.is_empty(), "{:?}", desk.asked);
+        }
+    }
+}
+
+#[test]
+fn nothing_but_a_reset_ends_a_shutdown() {
+    let (mut target, mut desk) = (target(), Notes::default());
+    let (mut admin, _io) = sessions(&mut target, &mut desk);
+    let mut join = |desk: &mut Notes| {
+        let (out, _) =
+            feed(&mut *target.session(None), desk, &[ic_request(0), connect(1, 1)].concat());
+        out[128 + 22] >> 1
+    };
+    feed(&mut *admin, &mut desk, &configure(3, ENABLE | 1 << 14));
+    feed(&mut *admin, &mut desk, &configure(4, ENABLE));
+    let keep_alive = capsule(&entry(0x18, 5, 0, 0, 0x5a), &[]);
+    assert_eq!(feed(&mut *admin, &mut desk, &keep_alive).0, answer(0, 5, 0, 5, 0x400c));
+    assert_eq!(join(&mut desk), 0x0c, "Command Sequence Error");
+    feed(&mut *admin, &mut desk, &configure(6, 0));
+    feed(&mut *admin, &mut desk, &configure(7, ENABLE));
+    assert_eq!(join(&mut desk), 0);
+}
+
+#[test]
+fn a_reset_discards_what_the_admin_queue_has_under_way() {
+    let (mut target, mut desk) = (target(), Notes::default());
+    let (mut admin, _io) = sessions(&mut target, &mut desk);
+    let event = |cid| capsule(&entry(0x0c, cid, 0, 0, 0x5a), &[]);
+    for cid in 0..8 {
+        let (out, _) = feed(&mut *admin, &mut desk, &event(cid));
+        let is_refused = cid % 5 == 4;
+        assert_eq!(out.is_empty(), !is_refused, "four may wait, not {cid}");
+        if is_refused {
+            let resets = [configure(9, 0), configure(10, ENABLE)].concat();
+            assert_eq!(feed(&mut *admin, &mut desk, &resets).0.len(), 48, "answers of its own");
+        }
+    }
 }
 
 #[test]
