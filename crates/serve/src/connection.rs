@@ -37,6 +37,8 @@ pub(crate) struct Connection {
     read: time::Instant,
     /// Epoll watches for room to write too.
     pub(crate) awaits_room: bool,
+    /// Its client has said good-bye: it is not read any more.
+    pub(crate) is_leaving: bool,
     /// Its socket is not read until answers have gone.
     pub(crate) is_deaf: bool,
     /// It is not watched for bytes.
@@ -58,6 +60,7 @@ impl Connection {
             part,
             read: time::Instant::now(),
             awaits_room: false,
+            is_leaving: false,
             is_deaf: false,
             was_deaf: false,
         }
@@ -89,7 +92,7 @@ impl Connection {
             }
         };
         let read = match read {
-            Ok(0) => return Err(Fault::Closed),
+            Ok(0) => return Err(self.session.ends()),
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
@@ -172,6 +175,18 @@ impl Connection {
                 Ok(())
             }
         }
+    }
+
+    /// From now on it is not read; what was asked is answered.
+    pub(crate) fn leave(&mut self) {
+        (self.is_leaving, self.is_deaf) = (true, false);
+        self.input = Vec::new();
+        self.account();
+    }
+
+    /// It leaves, and has nothing more to do.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_leaving && self.under_way == 0 && !self.has_unsent()
     }
 
     /// Says good-bye, where the bytes are encrypted.

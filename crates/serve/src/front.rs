@@ -94,8 +94,10 @@ pub trait Desk {
 /// Why a connection ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The client said good-bye.
+    /// The client is gone.
     Closed,
+    /// The client said good-bye: it is heard no more, and what it asked before is answered.
+    Finished,
     /// It broke the protocol.
     Protocol(String),
 }
@@ -116,6 +118,11 @@ pub trait Session {
 
     /// The client has come so far that it may stay silent.
     fn is_settled(&self) -> bool;
+
+    /// The client has shut its way to the server: how its connection ends.
+    fn ends(&self) -> Fault {
+        Fault::Closed
+    }
 
     /// Acts on the time that passed, once a second, and on what [`Front::look`] saw.
     fn tick(&mut self, _: &mut Vec<u8>, _: &mut dyn Desk) -> Result<(), Fault> {

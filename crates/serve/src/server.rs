@@ -5,9 +5,10 @@
 //! the model is left behind and caught up with when the next request comes: its state is a function
 //! of what was asked and when, and not of how often it was looked at.
 
+mod clients;
+
 use crate::clock::Clock;
-use crate::connection::{Connection, CountingDesk};
-use crate::desk::AtNow;
+use crate::connection::Connection;
 use crate::engine::{Engine, Finished};
 use crate::fleet::Fleet;
 use crate::front::{Fault, Front, Transport};
@@ -21,11 +22,11 @@ use manx_core::units::{Duration, Instant};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::time;
-use tracing::{debug, debug_span, error, trace, warn};
+use tracing::{error, trace, warn};
 
 /// The number under which the listening socket is watched.
 const LISTENER: u64 = 0;
@@ -45,6 +46,19 @@ const LOOKS: time::Duration = time::Duration::from_millis(10);
 /// Records kept before they are handed on.
 const RECORDS: usize = 4096;
 
+/// Events of one turn, and a place for the bytes that came.
+struct Inbox {
+    events: [epoll::Event; 64],
+    scratch: Vec<u8>,
+}
+
+impl Inbox {
+    fn new() -> Self {
+        let (flags, data) = (epoll::EventFlags::empty(), epoll::EventData::new_u64(LISTENER));
+        Self { events: [epoll::Event { flags, data }; 64], scratch: vec![0; SCRATCH] }
+    }
+}
+
 /// A server of one model over one listener.
 pub struct Server<'a, E: Engine> {
     pub(crate) fleet: Fleet<E>,
@@ -52,6 +66,8 @@ pub struct Server<'a, E: Engine> {
     limits: Limits,
     front: Box<dyn Front>,
     listener: &'a Listener,
+    /// No connection is accepted until then: there was none to be had.
+    closed_until: Option<time::Instant>,
     epoll: OwnedFd,
     pub(crate) connections: BTreeMap<u64, Connection>,
     next: u64,
@@ -67,12 +83,15 @@ pub struct Server<'a, E: Engine> {
     /// The memory that the connections share.
     room: Room,
     told_late: Option<time::Instant>,
+    told_closed: Option<time::Instant>,
     told_mismatch: bool,
     /// Of this second of wall time, and of the last: where a page asks for them.
     pub(crate) seconds: Option<Box<[Tally; 2]>>,
     pub(crate) began: time::Instant,
     pub(crate) is_paused: bool,
     pub(crate) is_over: bool,
+    /// Requests under way are done, and no others taken.
+    is_ending: bool,
 }
 
 impl<'a, E: Engine> Server<'a, E> {
@@ -99,6 +118,7 @@ impl<'a, E: Engine> Server<'a, E> {
             limits,
             front: transport.front(),
             listener,
+            closed_until: None,
             epoll,
             connections: BTreeMap::new(),
             next: LISTENER + 1,
@@ -110,11 +130,13 @@ impl<'a, E: Engine> Server<'a, E> {
             tally: Tally::default(),
             room: Room::new(limits.memory),
             told_late: None,
+            told_closed: None,
             told_mismatch: false,
             seconds: None,
             began: time::Instant::now(),
             is_paused: false,
             is_over: false,
+            is_ending: false,
         })
     }
 
@@ -128,38 +150,10 @@ impl<'a, E: Engine> Server<'a, E> {
         // Without it a sleep ends 50 us later than it was asked to.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         (self.began, self.seconds) = (time::Instant::now(), watch.is_asked().then(Box::default));
-        let mut scratch = vec![0; SCRATCH];
-        let mut events = [epoll::Event {
-            flags: epoll::EventFlags::empty(),
-            data: epoll::EventData::new_u64(LISTENER),
-        }; 64];
+        let mut inbox = Inbox::new();
         let (mut swept, mut looked) = (self.began, self.began);
         while !watch.stops() && !self.is_over {
-            self.catch_up(watch)?;
-            let count = self.wait(&mut events).map_err(|why| format!("epoll: {why}"))?;
-            if count > 0 {
-                self.worked = time::Instant::now();
-                // All that was due before these requests came is done before them.
-                let now = self.catch_up(watch)?;
-                for event in &events[..count] {
-                    match event.data.u64() {
-                        LISTENER => self.accept(now),
-                        number if number & SOCKET != 0 => {
-                            let engine = (number & !SOCKET) >> 32;
-                            self.fleet.of_mut(engine as u32).hear(number as u32 as usize, now);
-                            self.tell_news();
-                        }
-                        number if number & BELL != 0 => {
-                            self.hear_bell(number & !BELL, now);
-                        }
-                        number => self.hear(number, event.flags, now, &mut scratch),
-                    }
-                }
-                if self.front.calls() {
-                    self.tick();
-                }
-                self.send_ready();
-            }
+            self.turn(watch, &mut inbox)?;
             if self.seconds.is_some() && looked.elapsed() >= LOOKS {
                 looked = time::Instant::now();
                 self.obey(watch)?;
@@ -175,6 +169,7 @@ impl<'a, E: Engine> Server<'a, E> {
                 self.keep();
             }
         }
+        self.end_in_time(watch, &mut inbox)?;
         let settled = self.settle(false);
         self.send_ready();
         self.connections.values_mut().for_each(Connection::end);
@@ -184,6 +179,49 @@ impl<'a, E: Engine> Server<'a, E> {
         self.tally.compensation = self.limits.compensation;
         self.tally.wall_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(self.tally.clone())
+    }
+
+    /// Does what is due, and hears whoever has something to say.
+    fn turn(&mut self, watch: &mut dyn Watch, inbox: &mut Inbox) -> Result<(), String> {
+        self.catch_up(watch)?;
+        let count = self.wait(&mut inbox.events).map_err(|why| format!("epoll: {why}"))?;
+        if count > 0 {
+            self.worked = time::Instant::now();
+            // All that was due before these requests came is done before them.
+            let now = self.catch_up(watch)?;
+            for event in &inbox.events[..count] {
+                match event.data.u64() {
+                    LISTENER => self.accept(now),
+                    number if number & SOCKET != 0 => {
+                        let engine = (number & !SOCKET) >> 32;
+                        self.fleet.of_mut(engine as u32).hear(number as u32 as usize, now);
+                        self.tell_news();
+                    }
+                    number if number & BELL != 0 => {
+                        self.hear_bell(number & !BELL, now);
+                    }
+                    number => self.hear(number, event.flags, now, &mut inbox.scratch),
+                }
+            }
+            if self.front.calls() {
+                self.tick();
+            }
+            self.send_ready();
+        }
+        self.open_again();
+        Ok(())
+    }
+
+    /// Does what is under way, as long as [`Limits::ending`] allows: no client is heard any more.
+    fn end_in_time(&mut self, watch: &mut dyn Watch, inbox: &mut Inbox) -> Result<(), String> {
+        let began = time::Instant::now();
+        self.leave_all();
+        while began.elapsed() < self.limits.ending
+            && self.connections.values().any(|connection| !connection.is_over())
+        {
+            self.turn(watch, inbox)?;
+        }
+        Ok(())
     }
 
     /// Does what the model owes up to now, and gives the answers to their connections.
@@ -296,6 +334,10 @@ impl<'a, E: Engine> Server<'a, E> {
                 self.close(number, &Fault::Closed);
                 continue;
             }
+            if connection.is_over() && !self.is_ending {
+                self.close(number, &Fault::Closed);
+                continue;
+            }
             if connection.is_deaf && !connection.is_full() {
                 let now = self.present();
                 self.act_on(number, now, None);
@@ -328,151 +370,6 @@ impl<'a, E: Engine> Server<'a, E> {
         }
     }
 
-    fn accept(&mut self, now: Instant) {
-        loop {
-            let stream = match self.listener.accept() {
-                Ok(stream) => stream,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) => return warn!("cannot accept a connection: {error}"),
-            };
-            self.tally.connections += 1;
-            if self.connections.len() >= self.limits.connections {
-                if self.tally.refused == 0 {
-                    let most = self.limits.connections;
-                    warn!("more than {most} connections: closed (--connections)");
-                }
-                self.tally.refused += 1;
-                continue;
-            }
-            let number = self.next;
-            self.next += 1;
-            debug!("connection {number} begins");
-            let data = epoll::EventData::new_u64(number);
-            if epoll::add(&self.epoll, &stream, data, epoll::EventFlags::IN).is_err() {
-                continue;
-            }
-            let session = self.front.session(stream.local());
-            let mut connection = Connection::new(stream, session, self.room.part());
-            if let Some(bell) = connection.bell() {
-                let data = epoll::EventData::new_u64(number | BELL);
-                if epoll::add(&self.epoll, bell, data, epoll::EventFlags::IN).is_err() {
-                    continue;
-                }
-            }
-            let mut desk = AtNow { fleet: &mut self.fleet, now, owner: number };
-            // The greeting cannot fail.
-            let _ = connection.greet(&mut desk);
-            self.connections.insert(number, connection);
-            self.ready.push(number);
-        }
-    }
-
-    fn hear(&mut self, number: u64, flags: epoll::EventFlags, now: Instant, scratch: &mut [u8]) {
-        if flags.intersects(epoll::EventFlags::OUT) {
-            self.ready.push(number);
-        }
-        if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
-        {
-            self.act_on(number, now, Some(scratch));
-        }
-    }
-
-    /// A connection has work that its socket does not tell of.
-    fn hear_bell(&mut self, number: u64, now: Instant) {
-        if let Some(connection) = self.connections.get_mut(&number) {
-            connection.hear_bell();
-            self.act_on(number, now, None);
-        }
-    }
-
-    /// Reads what came, if there is a place to read to, and acts on it.
-    fn act_on(&mut self, number: u64, now: Instant, scratch: Option<&mut [u8]>) {
-        let Some(connection) = self.connections.get_mut(&number) else { return };
-        let _within = debug_span!("connection", number).entered();
-        let mut desk = AtNow { fleet: &mut self.fleet, now, owner: number };
-        let mut desk = CountingDesk { desk: &mut desk, submitted: 0, bytes: 0 };
-        let acted = match scratch {
-            Some(scratch) => loop {
-                match connection.receive(scratch, &mut desk) {
-                    Ok(true) if !connection.is_deaf => {}
-                    acted => break acted.map(drop),
-                }
-            },
-            None => connection.go_on(&mut desk),
-        };
-        self.ready.push(number);
-        if let Err(fault) = acted {
-            // Answers that are due still go, as far as the socket takes them.
-            connection.send();
-            self.close(number, &fault);
-        }
-    }
-
-    /// Watches a socket for what matters now.
-    fn watch_for(&mut self, number: u64) {
-        let Some(connection) = self.connections.get_mut(&number) else { return };
-        let wanted = (connection.has_unsent(), connection.is_deaf);
-        if wanted == (connection.awaits_room, connection.was_deaf) {
-            return;
-        }
-        (connection.awaits_room, connection.was_deaf) = wanted;
-        let mut flags = epoll::EventFlags::empty();
-        flags.set(epoll::EventFlags::OUT, wanted.0);
-        flags.set(epoll::EventFlags::IN, !wanted.1);
-        let data = epoll::EventData::new_u64(number);
-        if epoll::modify(&self.epoll, &connection.stream, data, flags).is_err() {
-            self.close(number, &Fault::Closed);
-        }
-    }
-
-    fn close(&mut self, number: u64, fault: &Fault) {
-        let Some(mut connection) = self.connections.remove(&number) else { return };
-        connection.end();
-        let _ = epoll::delete(&self.epoll, &connection.stream);
-        match fault {
-            Fault::Closed => debug!("connection {number} ends"),
-            Fault::Protocol(why) => {
-                self.tally.faults += 1;
-                warn!("connection {number} is closed: {why}");
-            }
-        }
-    }
-
-    /// Lets the connections act on time that passed, or on what the drive's controller answered.
-    fn tick(&mut self) {
-        let now = self.present();
-        let mut desk = AtNow { fleet: &mut self.fleet, now, owner: LISTENER };
-        self.front.look(&mut desk);
-        let mut faults = Vec::new();
-        for (number, connection) in &mut self.connections {
-            if let Err(fault) = connection.tick(&mut desk) {
-                connection.send();
-                faults.push((*number, fault));
-            } else if connection.has_unsent() {
-                self.ready.push(*number);
-            }
-        }
-        faults.into_iter().for_each(|(number, fault)| self.close(number, &fault));
-    }
-
-    /// Closes clients that do not come to the point.
-    fn close_slow(&mut self) {
-        let seconds = self.limits.negotiation_s;
-        let slow = self.connections.iter().filter(|(_, connection)| connection.is_slow(seconds));
-        let slow: Vec<u64> = slow.map(|(number, _)| *number).collect();
-        let fault = Fault::Protocol(format!("no negotiation within {seconds} s"));
-        slow.into_iter().for_each(|number| self.close(number, &fault));
-        if self.room.is_full() {
-            let unread = self.connections.iter().filter(|(_, other)| other.is_unread(seconds));
-            let unread: Vec<u64> = unread.map(|(number, _)| *number).collect();
-            let fault = Fault::Protocol(format!("answers were not read for {seconds} s"));
-            unread.into_iter().for_each(|number| self.close(number, &fault));
-        }
-        // Others may have let go of memory that they wait for.
-        let deaf = self.connections.iter().filter(|(_, connection)| connection.is_deaf);
-        self.ready.extend(deaf.map(|(number, _)| *number));
-    }
-
     /// Hands on records where there are more than `most`.
     fn hand_on(&mut self, watch: &mut dyn Watch, most: usize) -> Result<(), String> {
         for drive in 0..self.fleet.all().len() {
@@ -486,3 +383,6 @@ impl<'a, E: Engine> Server<'a, E> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

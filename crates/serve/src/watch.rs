@@ -19,6 +19,8 @@ pub struct Limits {
     pub spin: time::Duration,
     /// Lateness that is told at once.
     pub late: time::Duration,
+    /// Wall time at the end for requests under way.
+    pub ending: time::Duration,
     /// Wall time that the transport takes, and that is taken off: a request came so much earlier.
     pub compensation: time::Duration,
 }
@@ -31,6 +33,7 @@ impl Default for Limits {
             memory: 256 << 20,
             spin: time::Duration::from_micros(100),
             late: time::Duration::from_millis(10),
+            ending: time::Duration::from_secs(1),
             compensation: time::Duration::ZERO,
         }
     }

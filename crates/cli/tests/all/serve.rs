@@ -189,6 +189,33 @@ fn two_thousand_connections_are_too_many_and_those_that_are_in_are_served() {
 }
 
 #[test]
+fn a_server_without_descriptors_says_so_once_a_second_and_serves_who_is_in() {
+    let socket = std::env::temp_dir().join(format!("manx-{}-doors", std::process::id()));
+    let child = Command::new("sh")
+        .args(["-c", "ulimit -n 24 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_manx")])
+        .args(["serve", "quick", "--no-cache", "--for", "4s", "--socket"])
+        .arg(&socket)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pause = |ms| std::thread::sleep(std::time::Duration::from_millis(ms));
+    let connect = || UnixStream::connect(&socket).ok();
+    let mut good = (0..2000).find_map(|_| connect().or_else(|| (pause(5), None).1)).unwrap();
+    good.read_exact(&mut [0; 18]).unwrap();
+    let many: Vec<_> = (0..30).filter_map(|_| connect()).collect();
+    pause(1500);
+    good.write_all(&[&[0, 0, 0, 3][..], b"IHAVEOPT", &[0, 0, 0, 1], &[0; 4]].concat()).unwrap();
+    good.read_exact(&mut [0; 10]).unwrap();
+    drop(many);
+    // Those that were closed leave room, and the next gets its greeting.
+    connect().unwrap().read_exact(&mut [0; 18]).unwrap();
+    let said = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    let warnings = said.matches("cannot accept a connection").count();
+    assert!((1..5).contains(&warnings), "{warnings} warnings: {}", &said[..said.len().min(2000)]);
+}
+
+#[test]
 fn what_was_recorded_is_a_trace_for_other_policies() {
     recorded("record", &[]);
 }

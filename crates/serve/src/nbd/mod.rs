@@ -102,6 +102,11 @@ impl Session for Nbd {
         self.answer(done, out, data);
     }
 
+    /// Half a connection is enough for the answers.
+    fn ends(&self) -> Fault {
+        Fault::Finished
+    }
+
     fn encrypts(&mut self) -> Option<Tls> {
         if self.privacy != Privacy::Asked {
             return None;

@@ -75,7 +75,10 @@ impl Nbd {
         desk: &dyn Desk,
     ) -> Result<(), Fault> {
         match option {
-            option::ABORT => return Err(Fault::Closed),
+            option::ABORT => {
+                answer(out, option, reply::ACK, &[]);
+                return Err(Fault::Finished);
+            }
             option::STARTTLS => self.start_tls(data, out),
             option::EXPORT_NAME if self.needs_tls() => return broken("TLS is required"),
             _ if self.needs_tls() => refuse(out, option, reply::TLS_REQUIRED, "TLS is required"),

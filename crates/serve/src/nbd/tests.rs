@@ -151,7 +151,9 @@ fn options_that_are_wrong_are_refused_and_the_next_is_answered() {
         let head = [&number.to_be_bytes()[..], &((1u32 << 31) + kind).to_be_bytes()].concat();
         assert_eq!(answer[8..16], head, "option {number}");
     }
-    assert_eq!(feed(&mut nbd, &mut desk, &option(2, &[])), Err(Fault::Closed));
+    let mut out = Vec::new();
+    assert_eq!(nbd.receive(&option(2, &[]), &mut out, &mut desk), Err(Fault::Finished));
+    assert_eq!(out, reply(2, 1, &[]), "ABORT is acknowledged");
 }
 
 #[test]
@@ -228,7 +230,7 @@ fn wrong_requests_get_the_protocols_errors_and_the_session_lives() {
     assert_eq!(desk.asked.pop().unwrap().0.kind, Kind::Flush);
     let large = request(0, 1, 7, 0, (32 << 20) + 512);
     assert!(matches!(feed(&mut nbd, &mut desk, &large), Err(Fault::Protocol(_))));
-    assert_eq!(feed(&mut nbd, &mut desk, &request(0, 2, 7, 0, 0)), Err(Fault::Closed));
+    assert_eq!(feed(&mut nbd, &mut desk, &request(0, 2, 7, 0, 0)), Err(Fault::Finished));
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl Nbd {
             return Ok(0);
         }
         if request.command == command::DISCONNECT {
-            return Err(Fault::Closed);
+            return Err(Fault::Finished);
         }
         match self.understand(&request, desk) {
             Err(error) => self.fail(request.cookie, error, out),
