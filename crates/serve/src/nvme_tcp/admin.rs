@@ -16,6 +16,9 @@ pub(super) const EVENTS: usize = 4;
 /// Features of the transport.
 const NUMBER_OF_QUEUES: u8 = 0x07;
 const KEEP_ALIVE_TIMER: u8 = 0x0f;
+/// CDW10 of Set Features: save; of Get Features: another value than the current one.
+const SAVE: u32 = 1 << 31;
+const SELECT: u32 = 7 << 8;
 /// Logs that every controller has, and the discovery log.
 const ERRORS: u8 = 0x01;
 const FIRMWARE: u8 = 0x03;
@@ -110,8 +113,15 @@ impl Queue {
     /// Features of the transport; `None`: it is not one of them.
     fn own_feature(&mut self, sqe: &Sqe) -> Option<Answer> {
         let is_set = sqe.opcode == opcode::SET_FEATURES;
-        let cdw11 = sqe.cdw11.get();
-        match sqe.cdw10.get() as u8 {
+        let (cdw10, cdw11) = (sqe.cdw10.get(), sqe.cdw11.get());
+        match cdw10 as u8 {
+            // As the drives' controllers answer for theirs.
+            NUMBER_OF_QUEUES | KEEP_ALIVE_TIMER if is_set && cdw10 & SAVE != 0 => {
+                Some(Err(StatusField::NOT_SAVEABLE))
+            }
+            NUMBER_OF_QUEUES | KEEP_ALIVE_TIMER if !is_set && cdw10 & SELECT != 0 => {
+                Some(Err(StatusField::INVALID_FIELD))
+            }
             NUMBER_OF_QUEUES => Some(self.queues(is_set.then_some(cdw11))),
             KEEP_ALIVE_TIMER => {
                 if is_set {

@@ -1,5 +1,6 @@
 //! Fabrics commands: Connect, Property Get and Set, Disconnect (NVMe Base 2.1, 6).
 
+use super::pointer::whole;
 use super::queue::{ENTRIES, Phase, Queue};
 use super::shared::{ENABLE, HostController, QUEUES, SHUTDOWN};
 use super::wire::{le16, le32};
@@ -85,9 +86,7 @@ impl Queue {
         if format != 0 {
             return Err((INCOMPATIBLE_FORMAT, 0));
         }
-        let Some(data) = data.get(..CONNECT_DATA) else {
-            return Err((StatusField::DATA_LENGTH, 0));
-        };
+        let data = whole(data, CONNECT_DATA).map_err(|status| (status, 0))?;
         if size == 0 || u32::from(size) >= ENTRIES {
             return Err(invalid(44, false));
         }

@@ -1,6 +1,6 @@
 //! Commands of the NVM command set (NVM Command Set Specification, 3).
 
-use super::pointer::Pointer;
+use super::pointer::{Pointer, whole};
 use super::queue::Queue;
 use crate::front::{Ask, Desk, Kind};
 use manx_core::drive::{Command, Op, PredictableLatency};
@@ -70,6 +70,7 @@ impl Queue {
         };
         let command = match decoded.decode(place, data, &terms)? {
             Request::Nothing => return Ok(false),
+            // Linux sends room for 256 ranges, however many it means: more are no error here.
             Request::Deallocate(ranges) => {
                 let filled = ranges.iter().filter(|range| range.sectors.get() > 0);
                 self.flight(place).left = filled.clone().count() as u32;
@@ -110,12 +111,9 @@ impl Queue {
                 Pointer::of(sqe).takes(length)?;
                 Ok((Kind::Read, &[]))
             }
-            opcode::WRITE => {
-                data.get(..length).map(|data| (Kind::Write, data)).ok_or(StatusField::DATA_LENGTH)
-            }
+            opcode::WRITE => whole(data, length).map(|data| (Kind::Write, data)),
             COMPARE => {
-                let data = data.get(..length).ok_or(StatusField::DATA_LENGTH)?;
-                self.flight(place).data = data.to_vec();
+                self.flight(place).data = whole(data, length)?.to_vec();
                 Ok((Kind::Read, &[]))
             }
             WRITE_ZEROES => {

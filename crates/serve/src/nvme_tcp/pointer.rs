@@ -29,10 +29,11 @@ impl Pointer {
         Self { kind: sqe.pointer[15], address, length: le32(&sqe.pointer, 8) as usize }
     }
 
-    /// Whether `length` bytes may be sent to the host.
+    /// Whether `length` bytes may be sent to the host: its place is as long, as SGLS promises no
+    /// transfer that is shorter.
     pub fn takes(&self, length: usize) -> Result<(), StatusField> {
         match self.kind {
-            TRANSPORT_SGL if self.length >= length => Ok(()),
+            TRANSPORT_SGL if self.length == length => Ok(()),
             TRANSPORT_SGL => Err(StatusField::DATA_LENGTH),
             _ => Err(SGL_TYPE),
         }
@@ -43,6 +44,11 @@ impl Pointer {
 pub(super) enum HostData<'a> {
     Here(&'a [u8]),
     Awaited(usize),
+}
+
+/// The data of a command that transfers `length` bytes, no fewer and no more.
+pub(super) fn whole(data: &[u8], length: usize) -> Result<&[u8], StatusField> {
+    (data.len() == length).then_some(data).ok_or(StatusField::DATA_LENGTH)
 }
 
 /// The data that go with a command: opcodes say in their last bits which way data go.

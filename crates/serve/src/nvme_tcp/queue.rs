@@ -127,26 +127,9 @@ impl Queue {
             return Err(if is_data { Broken::TooMuch } else { Broken::Field(4) });
         }
         if matches!(head.kind, kind::COMMAND | kind::H2C_DATA) {
-            return self.check_data(head);
+            return self.terms.check_data(head);
         }
         Ok(())
-    }
-
-    /// Where the data lie, and which digests there are.
-    fn check_data(&self, head: &Head) -> Result<(), Broken> {
-        let end = head.hlen + self.terms.header_digest_bytes();
-        if head.plen < end {
-            return Err(Broken::Field(4));
-        }
-        let has_data = head.plen > end;
-        let digests = (head.flags & flag::HEADER_DIGEST != 0, head.flags & flag::DATA_DIGEST != 0);
-        if digests != (self.terms.header_digest, self.terms.data_digest && has_data) {
-            return Err(Broken::Field(1));
-        }
-        let tail = if digests.1 { 4 } else { 0 };
-        let is_placed =
-            head.pdo >= end && head.pdo.is_multiple_of(4) && head.pdo + tail <= head.plen;
-        if has_data && !is_placed { Err(Broken::Field(3)) } else { Ok(()) }
     }
 
     /// A whole PDU.

@@ -251,6 +251,67 @@ fn a_reset_discards_what_the_admin_queue_has_under_way() {
 }
 
 #[test]
+fn a_transfer_is_as_long_as_its_sgl() {
+    let (mut target, mut desk) = (target(), Notes::default());
+    let (mut admin, mut io) = sessions(&mut target, &mut desk);
+    let mut ask = |opcode, length, kind, has_data| {
+        let mut entry = entry(opcode, 7, 1, length, kind);
+        if opcode == 0x06 {
+            entry[40] = 1;
+        }
+        let data = vec![0; if has_data { length as usize } else { 0 }];
+        let session = if opcode == 0x06 { &mut admin } else { &mut io };
+        let (out, fault) = feed(&mut **session, &mut desk, &capsule(&entry, &data));
+        assert_eq!(fault, None);
+        (out.get(22).map(|status| status >> 1), std::mem::take(&mut desk.asked).len())
+    };
+    // Data SGL Length Invalid: a read, a write and a comparison of one sector, and Identify.
+    for length in [508, 516, 1024] {
+        assert_eq!(ask(0x02, length, 0x5a, false), (Some(0x0f), 0));
+        assert_eq!(ask(0x01, length, 0x01, true), (Some(0x0f), 0));
+        assert_eq!(ask(0x05, length, 0x01, true), (Some(0x0f), 0));
+    }
+    assert_eq!(ask(0x06, 4100, 0x5a, false), (Some(0x0f), 0));
+    assert_eq!(ask(0x02, 512, 0x5a, false), (None, 1));
+    assert_eq!(ask(0x01, 512, 0x01, true), (None, 1));
+    // Deallocation of one range, with the room that Linux has for 256; none is filled.
+    assert_eq!(ask(0x09, 4096, 0x01, true).0, Some(0));
+}
+
+#[test]
+fn a_data_pdu_beyond_its_maximum_is_told() {
+    for (length, status) in [(256u32 << 10, None), ((256 << 10) + 4, Some(5))] {
+        let (mut target, mut desk) = (target(), Notes::default());
+        let (_admin, mut io) = sessions(&mut target, &mut desk);
+        let mut write = entry(0x01, 7, 1, 512 << 10, 0x5a);
+        write[48..50].copy_from_slice(&1023u16.to_le_bytes());
+        let mut part = vec![6, 0, 24, 24];
+        for field in [24 + length, 7, 0, length, 0] {
+            part.extend_from_slice(&field.to_le_bytes());
+        }
+        part.resize(part.len() + length as usize, 7);
+        feed(&mut *io, &mut desk, &capsule(&write, &[]));
+        let (out, fault) = feed(&mut *io, &mut desk, &part);
+        assert_eq!((out.get(8).copied(), fault.is_some()), (status, status.is_some()));
+    }
+}
+
+#[test]
+fn features_of_the_transport_are_not_saved_and_have_one_value() {
+    let (mut target, mut desk) = (target(), Notes::default());
+    let (mut admin, _io) = sessions(&mut target, &mut desk);
+    for feature in [0x07, 0x0f] {
+        // Feature Identifier Not Saveable, and Invalid Field.
+        for (opcode, at, value, status) in [(0x09, 43, 0x80, 0x410du16), (0x0a, 41, 3, 0x4002)] {
+            let mut entry = entry(opcode, 9, 0, 0, 0x5a);
+            (entry[40], entry[at]) = (feature, value);
+            let (out, _) = feed(&mut *admin, &mut desk, &capsule(&entry, &[]));
+            assert_eq!(out[22..], (status << 1).to_le_bytes(), "feature {feature:02x}h");
+        }
+    }
+}
+
+#[test]
 fn what_breaks_the_protocol_is_told_with_its_head() {
     let desk = &mut Notes::default();
     let early = capsule(&entry(0, 0, 0, 0, 0x5a), &[]);

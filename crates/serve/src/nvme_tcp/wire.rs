@@ -133,6 +133,27 @@ impl Terms {
         if self.header_digest { 4 } else { 0 }
     }
 
+    /// Where the data lie, and which digests there are.
+    pub fn check_data(self, head: &Head) -> Result<(), Broken> {
+        let end = head.hlen + self.header_digest_bytes();
+        if head.plen < end {
+            return Err(Broken::Field(4));
+        }
+        let has_data = head.plen > end;
+        let digests = (head.flags & flag::HEADER_DIGEST != 0, head.flags & flag::DATA_DIGEST != 0);
+        if digests != (self.header_digest, self.data_digest && has_data) {
+            return Err(Broken::Field(1));
+        }
+        let tail = if digests.1 { 4 } else { 0 };
+        let is_placed =
+            head.pdo >= end && head.pdo.is_multiple_of(4) && head.pdo + tail <= head.plen;
+        if has_data && !is_placed {
+            return Err(Broken::Field(3));
+        }
+        let is_long = head.plen - tail > head.pdo + H2C_MAX as usize;
+        if has_data && is_long { Err(Broken::TooMuch) } else { Ok(()) }
+    }
+
     fn flags(self) -> u8 {
         if self.header_digest { flag::HEADER_DIGEST } else { 0 }
     }
