@@ -294,6 +294,14 @@ pub(crate) struct CountingDesk<'a> {
     pub(crate) desk: &'a mut dyn Desk,
     pub(crate) submitted: u32,
     pub(crate) bytes: u64,
+    /// Requests that were refused, of all messages.
+    pub(crate) refused: u64,
+}
+
+impl<'a> CountingDesk<'a> {
+    pub(crate) fn new(desk: &'a mut dyn Desk) -> Self {
+        Self { desk, submitted: 0, bytes: 0, refused: 0 }
+    }
 }
 
 /// Bytes that a request holds in memory until it is answered: an answer's, or versions of pages.
@@ -313,6 +321,10 @@ impl Desk for CountingDesk<'_> {
         self.submitted += 1;
         self.bytes += bytes_of(&ask);
         self.desk.submit(ask, data);
+    }
+
+    fn refuse(&mut self) {
+        self.refused += 1;
     }
 
     fn stretches(&self, drive: u32, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
@@ -400,7 +412,7 @@ mod tests {
             Connection::new(Stream::Unix(server), Box::new(Greedy), Room::new(1 << 40).part());
         client.write_all(&[0; 40]).unwrap();
         let mut desk = Nothing;
-        let mut desk = CountingDesk { desk: &mut desk, submitted: 0, bytes: 0 };
+        let mut desk = CountingDesk::new(&mut desk);
         connection.receive(&mut [0; 64], &mut desk).unwrap();
         assert!(connection.is_deaf);
         assert_eq!((connection.under_way, connection.bytes_under_way), (5, 80 << 20));

@@ -77,6 +77,8 @@ pub trait Desk {
     fn size(&self, drive: u32) -> u64;
     /// Hands in a request that lies within the device, with the bytes of a write.
     fn submit(&mut self, ask: Ask, data: &[u8]);
+    /// A request was answered with an error, and not handed in.
+    fn refuse(&mut self) {}
     /// Stretches of a range of a drive, at least one, up to `most`; they may end before it does.
     fn stretches(&self, drive: u32, offset: u64, length: u64, most: usize) -> Vec<Stretch>;
     /// Whether zeros can be had by deallocating.

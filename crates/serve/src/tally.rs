@@ -18,8 +18,10 @@ pub struct Tally {
     /// From the instant at which the model completed a request to the moment at which its answer
     /// was given to the socket, in nanoseconds of the wall.
     pub lateness: Histogram,
-    /// Requests that ended with an error.
+    /// Requests that the drive ended with an error.
     pub errors: u64,
+    /// Requests that were refused before they came to the drive.
+    pub refused_requests: u64,
     /// Connections so far, those that were refused, and those that broke the protocol.
     pub connections: u64,
     /// Connections beyond the limit.

@@ -80,9 +80,10 @@ pub struct ServeArgs {
     /// The protocol of the clients: nvme-tcp needs --listen, vhost-user --socket
     #[arg(long, value_name = "NAME", value_enum, default_value_t = Protocol::Nbd)]
     pub protocol: Protocol,
-    /// The NVMe Qualified Name of the subsystem, with --protocol nvme-tcp
-    #[arg(long, value_name = "NQN", default_value = "nqn.2026-01.io.manx:disk", value_parser = nqn)]
-    pub nqn: String,
+    /// The NVMe Qualified Name of the subsystem, with --protocol nvme-tcp [default:
+    /// nqn.2026-01.io.manx:disk]
+    #[arg(long, value_name = "NQN", value_parser = nqn)]
+    pub nqn: Option<String>,
     /// Drive these members over the network with the scenario's array, and serve it:
     /// nvme-tcp://HOST:PORT[/NQN[/NAMESPACE]],.. Without a value serve the array's members one by
     /// one, and not the array: each is a namespace of nvme-tcp, or an export of nbd
@@ -105,9 +106,10 @@ pub struct ServeArgs {
     /// A client needs a certificate that one of ca-cert.pem of that folder has signed
     #[arg(long, requires = "tls_certificates")]
     pub tls_verify_peer: bool,
-    /// The name of the export; a client may leave it out
-    #[arg(long, value_name = "NAME", default_value = "manx")]
-    pub export: String,
+    /// The name of the export of nbd, which a client may leave out, or of vhost-user's disk
+    /// [default: manx]
+    #[arg(long, value_name = "NAME", value_parser = export)]
+    pub export: Option<String>,
     /// Take orders of `manx ctl` at this socket in the file system, of mode 600
     #[arg(long, value_name = "PATH")]
     pub control: Option<PathBuf>,
@@ -150,6 +152,18 @@ pub struct ServeArgs {
     /// Precondition the drive anew instead of taking its state from the cache
     #[arg(long)]
     pub no_cache: bool,
+}
+
+impl ServeArgs {
+    /// The subsystem's name.
+    pub fn nqn(&self) -> &str {
+        self.nqn.as_deref().unwrap_or("nqn.2026-01.io.manx:disk")
+    }
+
+    /// The export's name.
+    pub fn export(&self) -> &str {
+        self.export.as_deref().unwrap_or("manx")
+    }
 }
 
 /// `manx ctl`.
@@ -235,6 +249,13 @@ fn nqn(text: &str) -> Result<String, String> {
     (is_name && is_own && !text.contains(|c: char| c.is_whitespace() || c.is_control()))
         .then(|| text.to_string())
         .ok_or_else(|| "a name that begins with `nqn.`, of at most 223 letters".to_string())
+}
+
+/// A string of NBD has at most 4096 bytes; `--members` adds a number.
+fn export(text: &str) -> Result<String, String> {
+    (text.len() <= 4096 - "-31".len())
+        .then(|| text.to_string())
+        .ok_or_else(|| format!("a name of at most 4093 bytes, and not of {}", text.len()))
 }
 
 fn mode(text: &str) -> Result<u32, String> {

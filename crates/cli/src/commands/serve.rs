@@ -198,6 +198,7 @@ fn scenario(args: &ServeArgs) -> Result<(Request, Scenario), Failure> {
         (None, None) => read(args, None)?,
     };
     let at = |key: &str| ConfigError::new(format!("{key}: a drive that is served has none"));
+    check_names(args)?;
     check_members(args, &scenario)?;
     check_tls(args)?;
     if args.store.is_some() {
@@ -248,6 +249,19 @@ fn check_beside(args: &ServeArgs) -> Result<(), ConfigError> {
 /// The array's members are served one by one.
 fn serves_each(args: &ServeArgs) -> bool {
     args.members.as_ref().is_some_and(Vec::is_empty)
+}
+
+/// Checks that the names given are those of the protocol.
+fn check_names(args: &ServeArgs) -> Result<(), ConfigError> {
+    match (args.protocol, &args.nqn, &args.export) {
+        (Protocol::NvmeTcp, _, Some(name)) => Err(ConfigError::new(format!(
+            "--export {name}: NVMe/TCP has no exports: the subsystem's name is --nqn"
+        ))),
+        (Protocol::Nbd | Protocol::VhostUser, Some(nqn), _) => {
+            Err(ConfigError::new(format!("--nqn {nqn}: it goes with --protocol nvme-tcp")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks the options that go with `--members`, in both of its forms.
@@ -332,11 +346,11 @@ impl Behind {
 /// The drive's controller as hosts see it. A Linux takes no two drives with one identity, which
 /// comes from the serial number: it is the name's FNV-1a.
 fn options(args: &ServeArgs) -> Options {
-    let hash = args.nqn.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+    let hash = args.nqn().bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     });
     let serial = format!("MANX{hash:016X}");
-    Options { name: args.nqn.clone(), serial, ..Options::default() }
+    Options { name: args.nqn().to_string(), serial, ..Options::default() }
 }
 
 /// The protocol with what it shows of the model.
@@ -359,14 +373,14 @@ fn transport<E: Engine>(
             address: listener.tcp(),
         })),
         (Protocol::VhostUser, _) => {
-            Transport::VhostUser(Block { name: args.export.clone(), preferred })
+            Transport::VhostUser(Block { name: args.export().to_string(), preferred })
         }
         // A host of members is no NVMe subsystem, and was refused as one.
         (Protocol::Nbd | Protocol::NvmeTcp, _) => {
             let export = |drive: u32| Export {
                 name: match serves_each(args) {
-                    true => format!("{}-{}", args.export, drive + 1),
-                    false => args.export.clone(),
+                    true => format!("{}-{}", args.export(), drive + 1),
+                    false => args.export().to_string(),
                 },
                 description: described(args, scenario),
                 preferred,
@@ -436,7 +450,12 @@ fn compensation(
 fn place(args: &ServeArgs, listener: &Listener) -> String {
     match (args.protocol, listener.tcp()) {
         (Protocol::NvmeTcp, Some(address)) => {
-            format!("nvme connect -t tcp -a {} -s {} -n {}", address.ip(), address.port(), args.nqn)
+            format!(
+                "nvme connect -t tcp -a {} -s {} -n {}",
+                address.ip(),
+                address.port(),
+                args.nqn()
+            )
         }
         (Protocol::VhostUser, _) => match &args.socket {
             Some(path) => format!("vhost-user-blk at {}", path.display()),

@@ -126,6 +126,7 @@ fn a_client_reads_what_another_wrote_and_the_report_counts_both() {
         ("/policy", "base".into()),
         ("/requests", 5.into()),
         ("/errors", 0.into()),
+        ("/refused_requests", 1.into()),
         ("/connections", 2.into()),
         ("/read/count", 2.into()),
         ("/read/bytes", 69_632.into()),
@@ -328,6 +329,9 @@ fn wrong_options_are_told() {
         (&["--socket", "/nowhere/at/all"], "cannot listen"),
         (&["--socket", "/etc/passwd"], "no socket"),
         (&["--listen", "127.0.0.1"], "--listen"),
+        (&["--socket", "/tmp/x", "--nqn", "nqn.a"], "--protocol nvme-tcp"),
+        (&["--listen", "127.0.0.1:0", "--protocol", "nvme-tcp", "--export", "a"], "--nqn"),
+        (&["--socket", "/tmp/x", "--export", &"a".repeat(4094)], "4093 bytes"),
         (&[], "--socket"),
     ] {
         assert_refused(&[&["serve", "quick"], args].concat(), &[piece]);

@@ -247,11 +247,16 @@ fn connections_are_a_controllers_queues() {
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(try_one(NQN, (id, 2), 31).status, 0, "its number is free again");
     assert_eq!(host.queues[0].ask(Entry::fabrics(8), &[], 0).0.status, 0, "Disconnect");
-    // A shutdown is complete at once; a reset takes the queues with it.
-    host.admin.set_property(0x14, 4 << 20 | 6 << 16 | 1 << 14 | 1);
-    assert_eq!(host.admin.property(0x1c, false) >> 2 & 3, 2);
+    // A shutdown is complete at once, and a reset alone ends it; both take the queues with them.
+    let config = 4 << 20 | 6 << 16;
     let mut queue = Queue::connect(served.address, Terms::default(), NQN, (id, 1));
-    host.admin.set_property(0x14, 4 << 20 | 6 << 16);
+    host.admin.set_property(0x14, config | 1 << 14 | 1);
+    assert_eq!(host.admin.property(0x1c, false) >> 2 & 3, 2);
+    assert_eq!(queue.stream.read(&mut [0; 64]).unwrap_or(0), 0, "closed");
+    assert_eq!(try_one(NQN, (id, 1), 31).status, 0x0c, "shut down");
+    [config, config | 1].into_iter().for_each(|value| host.admin.set_property(0x14, value));
+    let mut queue = Queue::connect(served.address, Terms::default(), NQN, (id, 1));
+    host.admin.set_property(0x14, config);
     assert_eq!(queue.stream.read(&mut [0; 64]).unwrap_or(0), 0, "closed");
     assert_eq!(host.admin.property(0x1c, false), 0);
     served.end();

@@ -23,7 +23,7 @@ pub(crate) struct Seen<'a, E: Engine> {
 
 /// The document.
 pub(crate) fn told<E: Engine>(seen: &Seen<'_, E>) -> Value {
-    let Tally { errors, .. } = seen.tally;
+    let Tally { errors, refused_requests, .. } = seen.tally;
     let drives = seen.engines.iter().flat_map(|engine| {
         (0..engine.drives()).filter_map(|number| engine.drive(number)).map(|drive| {
             let (glance, counters) = (drive.glance(seen.now), drive.counters());
@@ -56,6 +56,7 @@ pub(crate) fn told<E: Engine>(seen: &Seen<'_, E>) -> Value {
         "under_way": seen.engines.iter().map(Engine::under_way).sum::<usize>(),
         "requests": seen.tally.requests(),
         "errors": errors,
+        "refused_requests": refused_requests,
         "content_bytes": seen.engines.iter().map(Engine::content_bytes).sum::<u64>(),
         "run": latencies(seen.tally),
         "second": latencies(seen.second),

@@ -58,7 +58,10 @@ impl Nbd {
             return Err(Fault::Finished);
         }
         match self.understand(&request, desk) {
-            Err(error) => self.fail(request.cookie, error, out),
+            Err(error) => {
+                desk.refuse();
+                self.fail(request.cookie, error, out);
+            }
             Ok(None) if request.command == command::BLOCK_STATUS => {
                 self.tell_allocation(&request, out, desk);
             }

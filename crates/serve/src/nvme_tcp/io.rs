@@ -1,7 +1,7 @@
 //! Commands of the NVM command set (NVM Command Set Specification, 3).
 
 use super::pointer::{Pointer, whole};
-use super::queue::Queue;
+use super::queue::{Phase, Queue};
 use crate::front::{Ask, Desk, Kind};
 use manx_core::drive::{Command, Op, PredictableLatency};
 use manx_core::nvme::sqe::{Request, opcode};
@@ -30,8 +30,22 @@ impl Queue {
         match self.hand_in(place, sqe, data, desk) {
             Ok(true) => {}
             Ok(false) => self.answer(place, StatusField::SUCCESS, 0, out),
-            Err(status) => self.answer(place, status, 0, out),
+            Err(status) => self.refuse(place, status, out, desk),
         }
+    }
+
+    /// Ends a command that is not carried out; those of the admin queue are no requests.
+    pub(super) fn refuse(
+        &mut self,
+        place: u32,
+        status: StatusField,
+        out: &mut Vec<u8>,
+        desk: &mut dyn Desk,
+    ) {
+        if self.phase == Phase::Io {
+            desk.refuse();
+        }
+        self.answer(place, status, 0, out);
     }
 
     /// Hands in the requests of a command; false when there are none.

@@ -211,14 +211,14 @@ impl Queue {
         self.heard = time::Instant::now();
         let place = self.begin(sqe);
         if !is_intact {
-            self.answer(place, TRANSIENT, 0, out);
+            self.refuse(place, TRANSIENT, out, desk);
             return Ok(());
         }
         match host_data(&sqe, capsule) {
-            Err(status) => self.answer(place, status, 0, out),
+            Err(status) => self.refuse(place, status, out, desk),
             Ok(HostData::Here(data)) => self.execute(place, &sqe, data, out, desk),
             Ok(HostData::Awaited(length)) if length > super::io::TRANSFER_MAX => {
-                self.answer(place, StatusField::INVALID_FIELD, 0, out);
+                self.refuse(place, StatusField::INVALID_FIELD, out, desk);
             }
             Ok(HostData::Awaited(_)) if self.phase == Phase::Initialized => {
                 // The data of Connect come with it.
@@ -292,7 +292,7 @@ impl Queue {
             self.room_taken -= data.len();
             match status {
                 StatusField::SUCCESS => self.execute(place, &sqe, &data, out, desk),
-                status => self.answer(place, status, 0, out),
+                status => self.refuse(place, status, out, desk),
             }
             self.ask_for_data(out);
         }

@@ -132,7 +132,7 @@ impl<E: Engine> Server<'_, E> {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let _within = debug_span!("connection", number).entered();
         let mut desk = AtNow { fleet: &mut self.fleet, now, owner: number };
-        let mut desk = CountingDesk { desk: &mut desk, submitted: 0, bytes: 0 };
+        let mut desk = CountingDesk::new(&mut desk);
         let acted = match scratch {
             Some(scratch) => loop {
                 match connection.receive(scratch, &mut desk) {
@@ -142,6 +142,7 @@ impl<E: Engine> Server<'_, E> {
             },
             None => connection.go_on(&mut desk),
         };
+        self.tally.refused_requests += desk.refused;
         self.ready.push(number);
         match acted {
             Ok(()) => {}

@@ -452,6 +452,9 @@ impl Device {
             return Err("has a chain without a byte for the status".into());
         }
         if let Some(status) = self.hand_in(place, desk) {
+            if status != status::OK {
+                desk.refuse();
+            }
             self.flights[place].status = status;
             self.give_back(place);
         }

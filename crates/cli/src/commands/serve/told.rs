@@ -32,6 +32,7 @@ pub fn report<E: Engine>(
         "model_s": tally.span.as_s_f64(),
         "requests": tally.requests(),
         "errors": tally.errors,
+        "refused_requests": tally.refused_requests,
         "connections": tally.connections,
         "refused_connections": tally.refused,
         "faulty_connections": tally.faults,
@@ -83,9 +84,9 @@ pub fn in_words<E: Engine>(tally: &Tally, engines: &[E]) -> String {
         "{:<10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
         "us", "count", "p50", "p99", "p99.9", "max"
     );
-    let Tally { connections, refused, faults, errors, span, wall_ns, .. } = tally;
+    let Tally { connections, refused, faults, errors, refused_requests, span, wall_ns, .. } = tally;
     format!(
-        "{head}{text}{} requests, {errors} errors, {connections} connections ({refused} refused, \
+        "{head}{text}{} requests, {errors} errors, {refused_requests} refused, {connections} connections ({refused} refused, \
          {faults} faulty), {:.3} s of the model in {:.3} s, {} bytes of content\n\
          lateness: from the model's completion to the socket, in wall time; the others are the \
          model's own time\n",
