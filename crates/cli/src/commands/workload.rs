@@ -182,7 +182,7 @@ fn compare_both(trace: &[Override], fit: &Fit, screen: &Screen) -> Result<Vec<Co
     let observer = |moment: &Moment<'_>| {
         let more = u64::from(matches!(moment.phase, Phase::Finished));
         let done = ended.fetch_add(more, Ordering::Relaxed) + more;
-        let all = 2 * fit_check::DRIVES.len() as u64;
+        let all = 2 * (fit_check::DRIVES.len() * fit_check::SEEDS.len()) as u64;
         bar.show_part(done, Some(all), None, &format!("now {}", moment.policy));
     };
     let cache = Cache::of_user();
