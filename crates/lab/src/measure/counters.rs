@@ -1,7 +1,8 @@
 //! Windows of a long write, as CSV: capacities written from and to, the WAF between them by the
 //! drive's counters, and the rate.
 
-use super::{MeasureError, Window};
+use super::said::Said;
+use super::{DriveState, MeasureError, Window, plausible};
 
 /// The columns, by their names in the first line; in any order, others are not looked at.
 const COLUMNS: [&str; 4] =
@@ -12,7 +13,7 @@ const COLUMNS: [&str; 4] =
 const WAF_MIN: f64 = 0.9;
 
 /// Reads the windows.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<Window>, MeasureError> {
+pub(super) fn read(file: &str, text: &str, said: &Said) -> Result<Vec<Window>, MeasureError> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let (_, head) = lines.next().ok_or_else(|| MeasureError::new(file, "", "the file is empty"))?;
     let names: Vec<&str> = head.split(',').map(str::trim).collect();
@@ -63,11 +64,16 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Window>, MeasureError> 
         if rate <= 0.0 {
             return Err(error(format!("host_gb_per_s = {rate} is not allowed: above 0")));
         }
-        windows.push(Window { from, to, waf: Some(waf.max(1.0)), bytes_per_s: rate * 1e9 });
+        let window = Window { from, to, waf: Some(waf.max(1.0)), bytes_per_s: rate * 1e9 };
+        let is_fresh = said.state.is_none_or(|state| state == DriveState::Fresh);
+        plausible::window(&window, [COLUMNS[1], COLUMNS[2], COLUMNS[3]], is_fresh)
+            .map_err(error)?;
+        windows.push(window);
     }
     if windows.len() < 3 {
         let message = format!("{} windows: at least 3 are needed", windows.len());
         return Err(MeasureError::new(file, "", message));
     }
+    plausible::course(&windows).map_err(|why| MeasureError::new(file, "", why))?;
     Ok(windows)
 }

@@ -5,7 +5,7 @@
 //! does: the value of the bin in which the rank lies.
 
 use super::json::At;
-use super::{Latencies, MeasureError, fio_size};
+use super::{Latencies, MeasureError, fio_size, plausible};
 use serde_json::Value;
 
 /// The percentiles that a fit looks at.
@@ -17,8 +17,6 @@ pub const FAST: f64 = 10.0;
 
 /// A median below is no drive's (us).
 const SHORTEST: f64 = 0.5;
-/// A closed loop has more than this share of its slots under way.
-pub(super) const LEAST_UNDER_WAY: f64 = 0.3;
 
 /// Options that hold a job back.
 const HELD_BACK: [&str; 7] =
@@ -329,10 +327,12 @@ fn believable(of: &Latencies, side: &At<'_>) -> Result<(), MeasureError> {
     // Little's law.
     let under_way = of.iops * of.mean_us / 1e6;
     let slots = f64::from(of.depth) * f64::from(of.processes);
-    if under_way < slots * LEAST_UNDER_WAY {
+    plausible::load(of).map_err(|why| side.error(why))?;
+    if under_way < slots * plausible::least_under_way(slots) {
         return Err(side.error(format!(
             "iops x mean latency are {under_way:.2} requests under way, of iodepth x numjobs = \
-             {slots}: something held the job back; as fast as it can is what is read"
+             {slots}: the depth is said too high, or something held the job back; as fast as it \
+             can is what is read"
         )));
     }
     if of.fast_us.is_some_and(|fast| fast > of.percentiles_us[0]) {

@@ -16,6 +16,7 @@ mod fio;
 mod fio_log;
 mod iostat;
 mod json;
+mod plausible;
 mod said;
 mod samples;
 mod size;
@@ -156,7 +157,7 @@ impl Measurement {
             Measured::Windows(totals::read(file, text, said)?)
         } else {
             said.only(file, "windows", &[])?;
-            Measured::Windows(counters::read(file, text)?)
+            Measured::Windows(counters::read(file, text, said)?)
         };
         // A window counts what was written since the drive was formatted, if nothing else is said.
         let usual = match what {

@@ -1,6 +1,6 @@
 //! Single requests, as logs have them, become the latencies of a load.
 
-use super::fio::LEAST_UNDER_WAY;
+use super::plausible::{least_under_way, load};
 use super::said::Said;
 use super::{FAST, Latencies, MeasureError, PERCENTILES};
 
@@ -62,10 +62,11 @@ pub(super) fn latencies(
     let iops = samples.len() as f64 / seconds;
     let processes = said.processes.unwrap_or(1);
     let (under_way, slots) = (iops * mean_us / 1e6, f64::from(depth) * f64::from(processes));
-    if under_way < slots * LEAST_UNDER_WAY {
+    if under_way < slots * least_under_way(slots) {
         return Err(error(format!(
             "its rate x mean latency are {under_way:.2} requests under way, of depth x processes = \
-             {slots}: something held the job back; as fast as it can is what is read"
+             {slots}: the depth is said too high, or something held the job back; as fast as it \
+             can is what is read"
         )));
     }
     if under_way > slots * 1.05 {
@@ -74,7 +75,7 @@ pub(super) fn latencies(
              are {slots}: they contradict each other"
         )));
     }
-    Ok(Latencies {
+    let of = Latencies {
         engine: said.engine.clone().unwrap_or_else(|| "device".to_string()),
         is_read: first.is_read,
         is_sequential: is_sequential(samples),
@@ -87,7 +88,9 @@ pub(super) fn latencies(
         mean_us,
         percentiles_us: PERCENTILES.map(rank),
         fast_us: Some(rank(FAST)),
-    })
+    };
+    load(&of).map_err(error)?;
+    Ok(of)
 }
 
 fn is_sequential(samples: &[Sample]) -> bool {

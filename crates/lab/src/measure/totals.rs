@@ -3,7 +3,7 @@
 //! The differences of one line and the next are the windows.
 
 use super::said::Said;
-use super::{MeasureError, Window};
+use super::{DriveState, MeasureError, Window, plausible};
 
 /// NVMe Base 2.1, SMART / Health Information: a data unit is 1000 blocks of 512 B.
 const DATA_UNIT: f64 = 512_000.0;
@@ -89,7 +89,11 @@ pub(super) fn read(file: &str, text: &str, said: &Said) -> Result<Vec<Window>, M
                     )));
                 }
                 let waf = Some(waf.max(1.0));
-                windows.push(Window { from, to, waf, bytes_per_s: host / seconds });
+                let window = Window { from, to, waf, bytes_per_s: host / seconds };
+                let names = ["the capacities written", "media over host bytes", "the rate"];
+                let is_fresh = said.state.is_none_or(|state| state == DriveState::Fresh);
+                plausible::window(&window, names, is_fresh).map_err(error)?;
+                windows.push(window);
                 written = to;
             }
         }

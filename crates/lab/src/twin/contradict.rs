@@ -14,7 +14,29 @@ use std::collections::BTreeMap;
 const SLOWER: f64 = 2.0;
 const LARGE: f64 = 0.25;
 
-/// The runs of one load at several depths that are suspect, in words.
+/// A read that takes less (us) was hardly one of flash, as far as drives are known, and more bytes a
+/// second than this do not go over four lanes of PCIe 5.0.
+const FAST: f64 = 10.0;
+const FOUR_LANES: f64 = 16e9;
+
+/// The runs that hardly any drive could have made, in words.
+fn unlikely(measurement: &Measurement) -> Option<String> {
+    let of = measurement.latencies().filter(|of| of.drives == 1)?;
+    let (name, median, rate) = (&measurement.name, of.percentiles_us[0], of.iops * of.block as f64);
+    match of {
+        _ if of.is_read && median < FAST => Some(format!(
+            "{name}: a median of {median:.1} us: the fastest flash, with its controller and its \
+             link, takes {FAST} us and more. Did a cache answer, or is the unit another one?"
+        )),
+        _ if rate > FOUR_LANES => Some(format!(
+            "{name}: {:.1} GB a second, more than four lanes of PCIe 5.0 carry. Is it one drive?",
+            rate / 1e9
+        )),
+        _ => None,
+    }
+}
+
+/// The runs of one load at several depths that are suspect, in words, and those that are alone.
 pub fn contradictions(measurements: &[Measurement]) -> Vec<String> {
     let mut loads: BTreeMap<(u64, bool, &str, u32), Vec<[f64; 2]>> = BTreeMap::new();
     for measurement in measurements.iter().filter(|of| left_out(of).is_none()) {
@@ -23,7 +45,8 @@ pub fn contradictions(measurements: &[Measurement]) -> Vec<String> {
         let key = (of.block, of.is_read, of.engine.as_str(), of.processes);
         loads.entry(key).or_default().push([under_way, under_way / of.iops * 1e6]);
     }
-    let mut found = Vec::new();
+    let fitted = measurements.iter().filter(|of| left_out(of).is_none());
+    let mut found: Vec<String> = fitted.filter_map(unlikely).collect();
     for ((block, _, engine, _), mut points) in loads {
         points.sort_by(|a, b| a[0].total_cmp(&b[0]));
         points.dedup_by(|a, b| a[0] == b[0]);
@@ -64,10 +87,24 @@ mod tests {
             drives: 1,
             iops,
             mean_us: 0.0,
-            percentiles_us: [0.0; 4],
+            percentiles_us: [50.0; 4],
             fast_us: None,
         });
         Measurement { name: depth.to_string(), state: DriveState::Filled, what }
+    }
+
+    #[test]
+    fn a_read_faster_than_flash_and_a_rate_of_more_than_four_lanes_are_suspect() {
+        let mut fast = run(1, 150_000.0);
+        let Measured::Latencies(of) = &mut fast.what else { panic!() };
+        of.percentiles_us = [6.3; 4];
+        let found = contradictions(&[fast]);
+        assert!(found[0].contains("1: a median of 6.3 us") && found.len() == 1, "{found:?}");
+        let mut wide = run(64, 330_000.0);
+        let Measured::Latencies(of) = &mut wide.what else { panic!() };
+        of.block = 65_536;
+        let found = contradictions(&[wide]);
+        assert!(found[0].contains("21.6 GB a second") && found.len() == 1, "{found:?}");
     }
 
     #[test]
