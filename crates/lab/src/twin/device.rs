@@ -331,6 +331,10 @@ pub(super) fn chosen(
     let allows = format!("undetermined: {} .. {} do as well", shown(low), shown(high));
     match parameter.base.filter(|base| (low..=high).contains(base)) {
         Some(base) => (base, format!("{allows}; the base device's number")),
+        None if parameter.place.is_limit() => (
+            fitted,
+            format!("{allows}; {}, their middle or as near to it as does as well", shown(fitted)),
+        ),
         None => (fitted, format!("{allows}; where the search ended")),
     }
 }

@@ -30,6 +30,11 @@ pub struct Range {
 }
 
 impl Range {
+    /// Its middle.
+    pub(super) fn middle(self) -> f64 {
+        0.5 * (self.low + self.high)
+    }
+
     /// The data do not determine it.
     pub fn is_flat(self) -> bool {
         self.high - self.low >= FLAT

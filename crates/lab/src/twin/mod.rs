@@ -4,13 +4,14 @@
 //! measure ─ what was measured    space ─ parameters    known ─ what needs no search
 //!    bounds, cliff ─ arithmetic    latency, windows, small ─ it is simulated    search ─ the
 //! best point    reads, writes ─ stages    rivals, reason ─ other explanations    doubt ─ ranges,
-//! pairs    device ─ a table with sources    show ─ the report
+//! pairs    settle ─ limits left open    beyond ─ predictions outside the fit    device ─ a table with sources    show ─ the report
 //! ```
 //!
 //! Manx itself is fitted: each point of the search is a scenario, played as `manx run` plays
 //! it. What the measurements do not determine is said, and keeps the base device's number.
 
 mod ask;
+mod beyond;
 mod bounds;
 mod cliff;
 mod contradict;
@@ -27,6 +28,7 @@ mod reason;
 mod ridge;
 mod rivals;
 mod search;
+mod settle;
 mod shipped;
 mod show;
 mod small;

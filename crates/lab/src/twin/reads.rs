@@ -57,10 +57,20 @@ pub struct ReadRun {
     pub held_out: Option<Figures>,
     /// The structure of that fit, chosen without this run too.
     pub held_structure: Option<Structure>,
+    /// How it lies outside the fitted runs, where it is predicted.
+    pub beyond: Vec<String>,
+    /// The least and the most of each figure that points predict which fit the others as well.
+    pub between: Option<[Figures; 2]>,
 }
 
 impl ReadRun {
-    /// Parameters explain it.
+    pub(super) fn new((measurement, of): Run<'_>, modelled: Figures) -> Self {
+        let (held_out, held_structure, beyond, between) = (None, None, Vec::new(), None);
+        let measured = measured(of);
+        Self { measurement, measured, modelled, held_out, held_structure, beyond, between }
+    }
+
+    /// Parameters explain it; of a run that is predicted: the prediction is as near.
     pub fn is_explained(&self) -> bool {
         let (percentiles, iops) = errors(&self.measured, &self.modelled);
         percentiles <= EXPLAINED && iops <= EXPLAINED
@@ -98,18 +108,20 @@ pub(super) struct Seen {
 }
 
 /// The number of a measurement, and what it says.
-type Run<'a> = (usize, &'a Latencies);
+pub(super) type Run<'a> = (usize, &'a Latencies);
 
 /// A fit under way.
 pub(super) struct Fit<'a> {
     pub(super) settings: &'a Settings<'a>,
     base: Base<'a>,
     candidates: Vec<Structure>,
-    runs: Vec<Run<'a>>,
+    pub(super) runs: Vec<Run<'a>>,
     pub(super) space: Space,
     journal: &'a Journal,
     states: Mutex<BTreeMap<Structure, PageMap>>,
     pub(super) seen: Vec<Seen>,
+    /// Up to this cost a point explains the runs as well as the best; none is known before `doubt`.
+    pub(super) as_well: f64,
     evaluations: usize,
 }
 
@@ -142,9 +154,19 @@ pub fn fit(
         false => vec![Structure::of(device)],
     };
     let states = Mutex::new(BTreeMap::new());
-    let (seen, evaluations) = (Vec::new(), 0);
-    let mut fit =
-        Fit { settings, base, candidates, runs, space, journal, states, seen, evaluations };
+    let (seen, evaluations, as_well) = (Vec::new(), 0, 0.0);
+    let mut fit = Fit {
+        settings,
+        base,
+        candidates,
+        runs,
+        space,
+        journal,
+        states,
+        seen,
+        as_well,
+        evaluations,
+    };
     let mut reads = fit.run()?;
     fit.test(&mut reads, &tested)?;
     Ok(Some(reads))
@@ -167,24 +189,19 @@ impl<'a> Fit<'a> {
         let mut ranked = self.structures(&all)?;
         self.rivals(&mut ranked, &all)?;
         let structure = ranked[0].structure;
-        let point = ranked[0].ended.point.clone();
-        let modelled = self.figures(structure, &point, &all, self.settings.requests, 0)?;
         // A fit that was stopped before has no ranges.
         let doubt = match self.stopped() {
             true => Doubt::default(),
             false => self.doubt(&ranked, &all)?,
         };
+        let point = match self.stopped() {
+            true => ranked[0].ended.point.clone(),
+            false => self.settle(&ranked[0], &doubt, &all)?,
+        };
+        let modelled = self.figures(structure, &point, &all, self.settings.requests, 0)?;
         let structures = ranked.iter().map(|ranked| (ranked.structure, ranked.cost)).collect();
-        let mut runs: Vec<ReadRun> = all
-            .iter()
-            .map(|number| ReadRun {
-                measurement: self.runs[*number].0,
-                measured: measured(self.runs[*number].1),
-                modelled: modelled[*number],
-                held_out: None,
-                held_structure: None,
-            })
-            .collect();
+        let mut runs: Vec<ReadRun> =
+            all.iter().map(|number| ReadRun::new(self.runs[*number], modelled[*number])).collect();
         let mut apart: Vec<Range> = point.iter().map(|x| Range { low: *x, high: *x }).collect();
         if self.settings.leaves_out_each() && self.runs.len() > 2 {
             for (number, run) in runs.iter_mut().enumerate() {
@@ -193,6 +210,7 @@ impl<'a> Fit<'a> {
                 }
                 let (structure, without, found) = self.without(number)?;
                 (run.held_out, run.held_structure) = (Some(found), Some(structure));
+                run.beyond = self.beyond(self.runs[number].1, number);
                 for (range, x) in apart.iter_mut().zip(without) {
                     (range.low, range.high) = (range.low.min(x), range.high.max(x));
                 }
@@ -201,26 +219,6 @@ impl<'a> Fit<'a> {
         let (space, evaluations) = (self.space.clone(), self.evaluations);
         let tested = Vec::new();
         Ok(Reads { runs, tested, structure, structures, space, point, doubt, apart, evaluations })
-    }
-
-    /// Predicts the runs that were held out by name.
-    fn test(&mut self, reads: &mut Reads, tested: &[Run<'a>]) -> Result<(), TwinError> {
-        let which: Vec<usize> = (self.runs.len()..self.runs.len() + tested.len()).collect();
-        self.runs.extend(tested);
-        let requests = self.settings.requests;
-        let found = self.figures(reads.structure, &reads.point, &which, requests, 0)?;
-        reads.tested = tested
-            .iter()
-            .zip(found)
-            .map(|((measurement, of), modelled)| ReadRun {
-                measurement: *measurement,
-                measured: measured(of),
-                modelled,
-                held_out: Some(modelled),
-                held_structure: None,
-            })
-            .collect();
-        Ok(())
     }
 
     /// The structures by their cost.

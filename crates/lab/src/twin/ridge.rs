@@ -64,14 +64,14 @@ impl Fit<'_> {
 
 /// A point of a walk.
 #[derive(Clone)]
-struct Step {
-    point: Vec<f64>,
-    errors: Vec<f64>,
-    cost: f64,
+pub(super) struct Step {
+    pub(super) point: Vec<f64>,
+    pub(super) errors: Vec<f64>,
+    pub(super) cost: f64,
 }
 
 impl Step {
-    fn new(
+    pub(super) fn new(
         point: Vec<f64>,
         fit: &mut Fit<'_>,
         of: &Ranked,

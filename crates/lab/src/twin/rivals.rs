@@ -104,6 +104,7 @@ impl Fit<'_> {
         let figures = self.figures_of(all);
         let most_of_ended = most(best.cost, figures);
         let most = most(self.unseen(best, all)?, figures);
+        self.as_well = most;
         // A walk goes along one parameter at a time: its points no longer go together.
         let of_the_best = self.seen.iter().filter(|seen| seen.structure == best.structure);
         let near: Vec<(Vec<f64>, f64)> =

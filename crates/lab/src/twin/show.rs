@@ -110,7 +110,10 @@ fn read_runs(reads: &Reads, measurements: &[Measurement], text: &mut String) {
         return;
     }
     let _ = writeln!(text, "\nHeld out by name, and predicted:\n");
-    reads.tested.iter().for_each(|run| read_run(run, measurements, width, text));
+    for run in &reads.tested {
+        read_run(run, measurements, width, text);
+        between(run, width, text);
+    }
     let Sums { runs, percentiles, iops, .. } = sums(reads.tested.iter());
     let (percentiles, iops) = (100.0 * percentiles, 100.0 * iops);
     let _ = writeln!(
@@ -132,13 +135,31 @@ fn read_run(run: &ReadRun, measurements: &[Measurement], width: usize, text: &mu
     let held = run.held_out.map_or("-".to_string(), |found| {
         format!("{:.1} %", 100.0 * errors(&run.measured, &found).0)
     });
-    let remark = if run.is_explained() { "" } else { "  not explained" };
+    // No parameters were looked for that explain a run which is predicted.
+    let is_tested = run.between.is_some() || run.held_out == Some(run.modelled);
+    let far = if is_tested { "  missed" } else { "  not explained" };
+    let mut remark = if run.is_explained() { "" } else { far }.to_string();
+    if !run.beyond.is_empty() {
+        let _ = write!(remark, "  (beyond the fit: {})", run.beyond.join("; "));
+    }
     let _ = writeln!(
         text,
         " {cell:>15} {:>5.1}% {:>5.1}% {held:>8}{remark}",
         100.0 * error,
         100.0 * iops
     );
+}
+
+/// What points predict that fit the other runs as well, under the prediction.
+fn between(run: &ReadRun, width: usize, text: &mut String) {
+    let Some([low, high]) = run.between else { return };
+    let _ = write!(text, "{:>width$}", "as well:");
+    for number in 0..4 {
+        let cell = format!("{:.0}..{:.0}", low[number], high[number]);
+        let _ = write!(text, " {cell:>13}");
+    }
+    let cell = format!("{:.1}..{:.1}", low[4] / 1e3, high[4] / 1e3);
+    let _ = writeln!(text, " {cell:>15}");
 }
 
 /// Mean errors over runs.
@@ -331,6 +352,10 @@ fn read_document(reads: &Reads, measurements: &[Measurement]) -> Value {
             "error_iops": iops,
             "error_held_out": run.held_out.map(|found| errors(&run.measured, &found).0),
             "explained": run.is_explained(),
+            "beyond_the_fit": run.beyond,
+            "as_well": run.between.map(|[low, high]| {
+                json!({"low": figures(&low), "high": figures(&high)})
+            }),
             "held_out_structure": run.held_structure.map(|of| {
                 json!({
                     "channels": of.channels, "dies": of.dies(), "planes_in_turn": of.planes,

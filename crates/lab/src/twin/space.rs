@@ -66,6 +66,19 @@ pub enum Place {
     Page(String),
 }
 
+impl Place {
+    /// It bounds a rate: where nothing comes near, the data say no more than that.
+    pub(super) fn is_limit(&self) -> bool {
+        const LIMITS: [&str; 3] =
+            ["drive.link", "drive.firmware.look_up", "drive.firmware.throttle"];
+        match self {
+            Place::Key(key) => LIMITS.contains(key),
+            Place::Busy(_) | Place::Page(_) => true,
+            Place::Read(_) | Place::Program | Place::Cache | Place::Delay(_) => false,
+        }
+    }
+}
+
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {

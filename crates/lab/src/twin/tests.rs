@@ -289,6 +289,32 @@ fn runs_held_out_by_name_are_predicted_and_a_wrong_name_is_told() {
     assert!(error.contains("--hold-out names every run"), "{error}");
 }
 
+/// Depth 16 does not come near what the thread can do: all but the most that its rate allows does as
+/// well, and a limit fitted there, where the search begins, would bind the prediction.
+#[test]
+fn a_limit_that_no_run_comes_near_is_fitted_in_the_middle_and_a_prediction_beyond_says_so() {
+    let mut measurements = made(1).measure(1);
+    measurements.truncate(3);
+    let stop = AtomicBool::new(false);
+    let hold_out = HoldOut::Named(vec!["4096-64".to_string()]);
+    let settings =
+        Settings { hold_out: &hold_out, requests: 300, ..settings(&measurements, &stop) };
+    let twin = fit(&settings, &Journal::default()).unwrap();
+    let reads = twin.reads.as_ref().unwrap();
+    let busy = reads.space.at(&Place::Busy("made".to_string())).unwrap();
+    let range = reads.range(busy).unwrap();
+    assert!(range.is_flat(), "{range:?}");
+    assert!((reads.point[busy] - range.middle()).abs() < 0.05, "{:?}", reads.point[busy]);
+    let tested = &reads.tested[0];
+    assert_eq!(tested.beyond, ["64 under way, fitted up to 16 under way"]);
+    let [low, high] = tested.between.unwrap();
+    let iops = tested.modelled[4];
+    assert!(low[4] <= iops && iops <= high[4] && low[4] < high[4], "{low:?} {high:?}");
+    let text = text(&twin, &measurements);
+    assert!(text.contains("(beyond the fit: 64 under way") && text.contains("as well:"), "{text}");
+    assert!(!text.contains("not explained"), "{text}");
+}
+
 #[test]
 fn a_fit_without_what_it_can_fit_says_so() {
     let mut measurements = made(2).measure(2);

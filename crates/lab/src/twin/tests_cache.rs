@@ -168,3 +168,20 @@ fn a_twin_with_a_cache_is_written_with_its_sources_and_can_be_read_again() {
     assert!(text(&twin, &measurements).contains("ftl.pslc.fold ="));
     assert!(document(&twin, &measurements).contains("pslc_fold"));
 }
+
+/// A fit that was stopped has a report of what it simulates within a moment: not of windows that
+/// take a thousand capacities.
+#[test]
+fn a_fit_that_was_stopped_simulates_no_long_write_to_its_end() {
+    let made = Made { spare: 0.15, share: 0.3, fold: "idle", slc_us: 200.0, program_us: 1200.0 };
+    let mut measurements = [made.measured(1, 2.0, true)];
+    let Measured::Windows(windows) = &mut measurements[0].what else { panic!() };
+    let last = *windows.last().unwrap();
+    let far = Window { from: last.to, to: 900.0, ..last };
+    windows.push(far);
+    let stop = AtomicBool::new(true);
+    let twin = fit(&settings(&measurements, &stop), &Journal::default()).unwrap();
+    let shown = &twin.writes.as_ref().unwrap().windows;
+    assert_eq!(shown.last().map(|of| of.measured.to), Some(last.to));
+    assert!(text(&twin, &measurements).contains("stopped: the best so far"));
+}

@@ -11,10 +11,11 @@
 
 use super::cliff::Cliff;
 use super::device::chosen;
-use super::doubt::{Doubt, most, traded};
+use super::doubt::{Doubt, Range, most, traded};
 use super::journal::Journal;
 use super::newton::{Ended, Errors, polish};
 use super::search::{Effort, descend};
+use super::settle::PARTS;
 use super::small::{BITS, COPY, FINENESS, FOLDS, PROGRAM, SPARE, WAYS, Way, row_bytes, scenario};
 use super::space::{Parameter, Place, Space, Unit};
 use super::windows::{Done, WindowFit, play};
@@ -37,6 +38,8 @@ const STEPS: usize = 3;
 const AROUND: usize = 40;
 /// An error is no larger than this.
 const FAR: f64 = 3.0;
+/// So many capacities a fit that was stopped still simulates, for its report.
+const SHORT: f64 = 10.0;
 /// The rate counts so much beside the WAF.
 const RATE: f64 = 0.5;
 
@@ -240,11 +243,15 @@ impl Fit<'_> {
         let (point, cost) = self.search(way, &start, &mut near)?;
         // Without a step: the ranges around that point.
         let ranges = self.polish(way, &point, 0)?.ranges;
+        let (point, cost) = self.settle(way, (point, cost), &ranges)?;
         let pairs = traded(&near, most(cost, 2 * self.fitted.len()));
         // A fit that was stopped before has no ranges.
         let stopped = self.settings.stop.load(Ordering::Relaxed);
         let doubt = if stopped { Doubt::default() } else { Doubt { ranges, pairs } };
-        // One that was stopped, too, tells of a drive that was simulated.
+        // One that was stopped, too, tells of a drive that was simulated, but not for long.
+        let is_short = |of: &&Window| !stopped || of.to <= SHORT;
+        let shown = windows.iter().position(|of| !is_short(&of)).unwrap_or(windows.len());
+        let windows = &windows[..shown];
         let modelled = self.play(way, &point, windows, &AtomicBool::new(false))?;
         let until = self.settings.after();
         let windows = windows
@@ -385,6 +392,29 @@ impl Fit<'_> {
             cost
         });
         failed.map_or(Ok(best), Err)
+    }
+
+    /// Limits that are undetermined go to the middle of what does as well (`settle`).
+    fn settle(
+        &self,
+        way: Way,
+        (mut point, mut cost): (Vec<f64>, f64),
+        ranges: &[Range],
+    ) -> Result<(Vec<f64>, f64), TwinError> {
+        let limit = most(cost, 2 * self.fitted.len());
+        for (number, range) in ranges.iter().enumerate() {
+            let is_open = range.is_flat() && self.space.parameters[number].place.is_limit();
+            for part in PARTS.into_iter().filter(|_| is_open) {
+                let mut moved = point.clone();
+                moved[number] += (range.middle() - moved[number]) * part;
+                let found = self.cost(way, &moved)?;
+                if found <= limit {
+                    (point, cost) = (moved, found);
+                    break;
+                }
+            }
+        }
+        Ok((point, cost))
     }
 
     /// ln(modelled / measured) of WAF and rate of each window.
