@@ -47,6 +47,8 @@ struct Part {
     sectors: u32,
     /// Reads are numbered in their order.
     sequence: u64,
+    /// Commands are numbered in theirs.
+    number: u64,
 }
 
 /// Versions that a command of a read brought.
@@ -79,6 +81,9 @@ pub struct Machine<S: Storage> {
     /// Numbers of the read that was handed out last: its versions are still wanted.
     handed: Vec<u64>,
     records: Option<Records>,
+    /// The commands of the records, by number.
+    recorded: Vec<u64>,
+    next_part: u64,
     /// A server that is killed comes back with what lies here.
     store: Option<Box<Store>>,
     /// Admin commands by which hosts have set the controller, the last of each kind.
@@ -121,6 +126,8 @@ impl<S: Storage> Machine<S> {
             gathered: Vec::new(),
             handed: Vec::new(),
             records: None,
+            recorded: Vec::new(),
+            next_part: 0,
             store: None,
             features: Vec::new(),
             builder: None,
@@ -137,9 +144,15 @@ impl<S: Storage> Machine<S> {
         Self { records: Some(Records::default()), ..self }
     }
 
-    /// Records since this was last asked, if they are kept.
+    /// Records since this was last asked, if they are kept: in the order in which the commands were
+    /// handed in, which decides between those of one instant.
     pub fn take_records(&mut self) -> Option<Records> {
-        self.records.as_mut().map(std::mem::take)
+        let mut records = self.records.as_mut().map(std::mem::take)?;
+        let requests = std::mem::take(&mut records.requests);
+        let mut numbered: Vec<_> = self.recorded.drain(..).zip(requests).collect();
+        numbered.sort_by_key(|(number, _)| *number);
+        records.requests = numbered.into_iter().map(|(_, record)| record).collect();
+        Some(records)
     }
 
     /// Records that wait to be taken.
@@ -265,7 +278,10 @@ impl<S: Storage> Machine<S> {
             self.next_read += 1;
             self.reads.insert(sequence);
         }
-        let id = self.parts.insert(Part { open, at: now, op, lba, sectors, sequence });
+        let number = self.next_part;
+        self.next_part += 1;
+        let part = Part { open, at: now, op, lba, sectors, sequence, number };
+        let id = self.parts.insert(part);
         self.open[open].left += 1;
         let fua = op == Op::Write && self.open[open].ask.fua;
         let predictable = self.open[open].ask.predictable;
@@ -416,6 +432,7 @@ impl<S: Storage> Machine<S> {
 
     fn record(&mut self, part: &Part, completion: &Completion) {
         let Some(records) = &mut self.records else { return };
+        self.recorded.push(part.number);
         records.requests.push(Record {
             at: part.at,
             latency: completion.at.since(part.at),

@@ -169,6 +169,28 @@ fn a_drive_that_is_changed_at_work_holds_what_was_written() {
 }
 
 #[test]
+fn commands_of_one_instant_are_recorded_in_the_order_in_which_they_came() {
+    let mut machine = Machine::new(drive(&scenario(&[]))).with_records();
+    let (mut now, mut rng) = (Instant::START, Rng::stream(5, "records"));
+    for _ in 0..20 {
+        let asked: Vec<Ask> = (0..40)
+            .map(|_| {
+                let kind = if rng.below(2) == 0 { Kind::Read } else { Kind::Write };
+                ask(kind, rng.below(200) * 4096, (1 + rng.below(8)) * 512)
+            })
+            .collect();
+        for ask in &asked {
+            let data = vec![1; if ask.kind == Kind::Write { ask.length as usize } else { 0 }];
+            machine.submit(now, 1, *ask, &data);
+        }
+        settle(&mut machine, &mut now);
+        let records = machine.take_records().unwrap().requests;
+        let places: Vec<u64> = records.iter().map(|record| record.lba.0 * 512).collect();
+        assert_eq!(places, asked.iter().map(|ask| ask.offset).collect::<Vec<u64>>());
+    }
+}
+
+#[test]
 fn log_blocks_hold_what_was_written() {
     let sets = ["ftl.kind=\"log-block\"", "ftl.log.policy=\"fast\"", "device.op=0.5"];
     agrees_with_plain_bytes(&mut Machine::new(drive(&scenario(&sets))), 8_000);
