@@ -244,7 +244,7 @@ pub fn verdict(compared: &[Compared]) -> String {
     }
     let left = compared.len() - count;
     if left > 0 {
-        parts.push(format!("not compared: {left} figures, for want of reads or of collections"));
+        parts.push(format!("not compared: {left} figures, for want of reads or of GC runs"));
     }
     if !differ.is_empty() {
         let mut lacks: Vec<&str> = differ.iter().map(|one| one.lack).collect();
