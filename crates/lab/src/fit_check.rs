@@ -24,8 +24,8 @@ const OF_READS: &str = FIGURES[2].0;
 const COLLECTIONS: &str = "gc.runs";
 /// So much a figure of the profile may differ from the trace's.
 pub const TOLERANCE: f64 = 0.2;
-/// Root seeds of the runs. A seed draws the state of the drive, and what the profile asks for: a p99
-/// on the edge of the collections lies on either side of it by the draw.
+/// Root seeds of the runs. A seed draws the state of the drive, and what the profile asks for: a
+/// p99 on the edge of the collections lies on either side of it by the draw.
 pub const SEEDS: [u64; 3] = [1, 2, 3];
 /// Room on the drive beside the pages that are asked for.
 const ROOM: f64 = 1.02;

@@ -2,7 +2,7 @@
 //! drive's counters, and the rate.
 
 use super::said::Said;
-use super::{DriveState, MeasureError, Window, plausible};
+use super::{MeasureError, Window, plausible};
 
 /// The columns, by their names in the first line; in any order, others are not looked at.
 const COLUMNS: [&str; 4] =
@@ -65,9 +65,8 @@ pub(super) fn read(file: &str, text: &str, said: &Said) -> Result<Vec<Window>, M
             return Err(error(format!("host_gb_per_s = {rate} is not allowed: above 0")));
         }
         let window = Window { from, to, waf: Some(waf.max(1.0)), bytes_per_s: rate * 1e9 };
-        let is_fresh = said.state.is_none_or(|state| state == DriveState::Fresh);
-        plausible::window(&window, [COLUMNS[1], COLUMNS[2], COLUMNS[3]], is_fresh)
-            .map_err(error)?;
+        let names = [COLUMNS[1], COLUMNS[2], COLUMNS[3]];
+        plausible::window(&window, names, said.is_fresh()).map_err(error)?;
         windows.push(window);
     }
     if windows.len() < 3 {

@@ -10,7 +10,7 @@ const RATE: f64 = 64e9;
 /// The share of its slots that a closed loop has under way, where more than one may be: that of
 /// fio's runs is 0.94 and more, and a depth that is said to be twice what it was halves it.
 const LEAST_UNDER_WAY: f64 = 0.55;
-/// The same of one at a time: the host's own time is then part of each.
+/// Of one at a time it is less: the host's own time is then part of each.
 const LEAST_OF_ONE: f64 = 0.3;
 /// Capacities that are simulated.
 const CAPACITIES: f64 = 1000.0;
@@ -48,8 +48,8 @@ pub(super) fn load(of: &Latencies) -> Result<(), String> {
     Ok(())
 }
 
-/// Nothing if a drive, `is_fresh` before the first window, can have made this one. `names` are those
-/// of its end, its WAF and its rate.
+/// Nothing if a drive, `is_fresh` before the first window, can have made this one. `names` are
+/// those of its end, its WAF and its rate.
 pub(super) fn window(of: &Window, names: [&str; 3], is_fresh: bool) -> Result<(), String> {
     let [end, waf_name, rate] = names;
     if of.to > CAPACITIES {

@@ -22,6 +22,11 @@ pub struct Said {
 }
 
 impl Said {
+    /// The drive was fresh, as it is where nothing else is said of a long write.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.state.is_none_or(|state| state == DriveState::Fresh)
+    }
+
     /// Words that nobody asks for are an error: their writer meant another file, or another number.
     pub(super) fn only(&self, file: &str, what: &str, asked: &[&str]) -> Result<(), MeasureError> {
         let words = [

@@ -3,7 +3,7 @@
 //! The differences of one line and the next are the windows.
 
 use super::said::Said;
-use super::{DriveState, MeasureError, Window, plausible};
+use super::{MeasureError, Window, plausible};
 
 /// NVMe Base 2.1, SMART / Health Information: a data unit is 1000 blocks of 512 B.
 const DATA_UNIT: f64 = 512_000.0;
@@ -16,6 +16,9 @@ const MEDIA: [(&str, f64); 3] = [
     ("physical_media_units_written", 1.0),
     ("nand_bytes_written", 1.0),
 ];
+
+/// Names of a window's figures in an error.
+const NAMES: [&str; 3] = ["the capacities written", "media over host bytes", "the rate"];
 
 type Column = (usize, f64);
 
@@ -88,11 +91,9 @@ pub(super) fn read(file: &str, text: &str, said: &Said) -> Result<Vec<Window>, M
                          host writes; is the unit of a column another one?"
                     )));
                 }
-                let waf = Some(waf.max(1.0));
-                let window = Window { from, to, waf, bytes_per_s: host / seconds };
-                let names = ["the capacities written", "media over host bytes", "the rate"];
-                let is_fresh = said.state.is_none_or(|state| state == DriveState::Fresh);
-                plausible::window(&window, names, is_fresh).map_err(error)?;
+                let (waf, bytes_per_s) = (Some(waf.max(1.0)), host / seconds);
+                let window = Window { from, to, waf, bytes_per_s };
+                plausible::window(&window, NAMES, said.is_fresh()).map_err(error)?;
                 windows.push(window);
                 written = to;
             }

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 const SLOWER: f64 = 2.0;
 const LARGE: f64 = 0.25;
 
-/// A read that takes less (us) was hardly one of flash, as far as drives are known, and more bytes a
-/// second than this do not go over four lanes of PCIe 5.0.
+/// A read that takes less (us) was hardly one of flash, as far as drives are known, and more bytes
+/// a second than this do not go over four lanes of PCIe 5.0.
 const FAST: f64 = 10.0;
 const FOUR_LANES: f64 = 16e9;
 

@@ -4,7 +4,8 @@
 //! measure ─ what was measured    space ─ parameters    known ─ what needs no search
 //!    bounds, cliff ─ arithmetic    latency, windows, small ─ it is simulated    search ─ the
 //! best point    reads, writes ─ stages    rivals, reason ─ other explanations    doubt ─ ranges,
-//! pairs    settle ─ limits left open    beyond ─ predictions outside the fit    device ─ a table with sources    show ─ the report
+//! pairs    settle ─ limits left open    beyond ─ predictions outside the fit
+//!    device ─ a table with sources    show ─ the report
 //! ```
 //!
 //! Manx itself is fitted: each point of the search is a scenario, played as `manx run` plays

@@ -1,10 +1,10 @@
 //! The value of a limit that the data leave open: the middle of those that do as well.
 //!
 //! A limit that binds in no fitted run (a thread's time for a request or for a page, a link, a
-//! look-up) is known from one side. The search leaves it near where it began, which is near the most
-//! that the measured rates allow: there it binds as soon as more is asked for than was measured, so
-//! a prediction was up to twice too slow. Where anything between two values does as well, the middle
-//! is off by half of that at most.
+//! look-up) is known from one side. The search leaves it near where it began, which is near the
+//! most that the measured rates allow: there it binds as soon as more is asked for than was
+//! measured, so a prediction was up to twice too slow. Where anything between two values does as
+//! well, the middle is off by half of that at most.
 
 use super::TwinError;
 use super::doubt::{Doubt, most};

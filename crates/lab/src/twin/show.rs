@@ -150,7 +150,7 @@ fn read_run(run: &ReadRun, measurements: &[Measurement], width: usize, text: &mu
     );
 }
 
-/// What points predict that fit the other runs as well, under the prediction.
+/// Points that fit the other runs as well: their predictions, under the one of the fit.
 fn between(run: &ReadRun, width: usize, text: &mut String) {
     let Some([low, high]) = run.between else { return };
     let _ = write!(text, "{:>width$}", "as well:");

@@ -289,8 +289,8 @@ fn runs_held_out_by_name_are_predicted_and_a_wrong_name_is_told() {
     assert!(error.contains("--hold-out names every run"), "{error}");
 }
 
-/// Depth 16 does not come near what the thread can do: all but the most that its rate allows does as
-/// well, and a limit fitted there, where the search begins, would bind the prediction.
+/// Depth 16 does not come near what the thread can do: all but the most that its rate allows does
+/// as well, and a limit fitted there, where the search begins, would bind the prediction.
 #[test]
 fn a_limit_that_no_run_comes_near_is_fitted_in_the_middle_and_a_prediction_beyond_says_so() {
     let mut measurements = made(1).measure(1);
