@@ -174,8 +174,14 @@ pub fn answer<'a>(
     let effort = effort(question, &seen, &shots, undecided);
     let mut remarks = remarks(question, &shots, invalid, &seen, best);
     remarks.extend(on_speed(question, pace, exact));
-    let impossible =
-        best.is_none().then(|| Impossible { question, bounds: &bounds, undecided, exact });
+    let unplayed = effort.predicted + effort.presumed;
+    let impossible = best.is_none().then(|| Impossible {
+        question,
+        bounds: &bounds,
+        undecided,
+        unplayed,
+        exact,
+    });
     let axes = question.plan.axes().iter();
     let axes = axes.map(|axis| Setting { key: axis.key.clone(), value: axis.values.join(",") });
     let costs = question.costs.keys().map(|(key, unit, value)| CostKey {

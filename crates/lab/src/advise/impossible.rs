@@ -11,6 +11,9 @@ pub struct Impossible<'a> {
     pub bounds: &'a [Bound],
     /// Settings that were not decided.
     pub undecided: usize,
+    /// Settings that were not played to their end: given up, or never begun since one with more of
+    /// everything missed.
+    pub unplayed: usize,
     /// All were run to their end.
     pub exact: bool,
 }
@@ -18,8 +21,15 @@ pub struct Impossible<'a> {
 impl Impossible<'_> {
     /// The reason in a sentence.
     pub fn in_words(&self) -> String {
-        let Self { question, bounds, undecided, exact } = *self;
-        let all = if exact { ": every one was run to its end" } else { "" };
+        let Self { question, bounds, undecided, unplayed, exact } = *self;
+        let all = match unplayed {
+            _ if exact => ": every one was run to its end".to_string(),
+            0 => String::new(),
+            _ => format!(
+                " as far as {unplayed} of them are told by runs that were given up or by others \
+                 (--exhaustive runs them all)"
+            ),
+        };
         if bounds.is_empty() {
             return format!(
                 "no setting of this question keeps the goals{all}; no bound is known, as nogc does \

@@ -121,6 +121,11 @@ impl Limit {
         let beyond: Vec<f64> = own.iter().zip(&other).map(|(own, other)| own - other).collect();
         let (n, left) = (batches as f64, (all - batches) as f64);
         let mean = beyond.iter().sum::<f64>() / n;
+        // Until now no slower than the other drive: then nothing says that it shares what is to come
+        // there. One whose reads suspend programs does not.
+        if mean <= 0.0 {
+            return false;
+        }
         let squares: f64 = beyond.iter().map(|beyond| (beyond - mean) * (beyond - mean)).sum();
         // Counts vary at least as Poisson's do.
         let least = if self.beyond_us.is_some() { mean.max(0.0) } else { 0.0 };
@@ -172,6 +177,9 @@ mod tests {
         assert!(!limit.is_predicted(&of(10)[..7]), "too few segments");
         let whole: Vec<u64> = sums((0..64).map(|_| 10));
         assert!(!limit.is_predicted(&whole), "nothing is left to predict");
+        // Nothing may be slow and nothing was: the burst of the reference is not its own.
+        let strict = Limit { most: 0.0, ..limit };
+        assert!(!strict.is_predicted(&[0; 8]) && !strict.is_predicted(&[0; 60]));
     }
 
     #[test]

@@ -76,7 +76,8 @@ pub fn ask(request: &Request, policies: &[String], options: &Options<'_>) -> Res
     }
     let is_stopped = || options.stop.load(Ordering::Relaxed);
     let has_latencies = !is_stopped() && recorded.iter().any(|row| row.us > 0.0);
-    let findings = has_latencies.then(|| find(&recorded));
+    let names: Vec<String> = summary.devices.iter().map(|device| device.name.clone()).collect();
+    let findings = has_latencies.then(|| find(&recorded, &names));
     let mut runs: Vec<(String, Scenario)> = Vec::new();
     let split = Override::new("measure.attribution", "true", "manx why");
     for policy in policies {

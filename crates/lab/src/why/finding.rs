@@ -31,6 +31,9 @@ const SLOW: f64 = 5.0;
 const BURST: f64 = 4.0;
 const BURST_MIN: usize = 8;
 
+/// Devices that are looked at one by one: those with most excess.
+const DEVICES_MAX: usize = 16;
+
 /// Members and chunks of an array that is looked for.
 const MEMBERS: std::ops::RangeInclusive<u64> = 2..=12;
 const CHUNKS: [u64; 7] = [4096, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288];
@@ -104,15 +107,15 @@ pub struct Findings {
     pub unexplained_percent: f64,
 }
 
-/// Looks for causes in recorded requests.
-pub fn find(rows: &[Row]) -> Findings {
+/// Looks for causes in recorded requests of `devices`, by name.
+pub fn find(rows: &[Row], devices: &[String]) -> Findings {
     let timed: Vec<Row> = rows.iter().filter(|row| row.op != Op::Flush).copied().collect();
     let mut all: Vec<f64> = timed.iter().map(|row| row.us).collect();
     all.sort_by(f64::total_cmp);
     if all.is_empty() {
         return Findings::default();
     }
-    let table = Table::of(rows, timed);
+    let table = Table::of(rows, timed, devices);
     let mut findings = Findings {
         requests: all.len(),
         p50_us: at(&all, 0.5),
@@ -128,25 +131,24 @@ pub fn find(rows: &[Row]) -> Findings {
         findings.episodes.clear();
         return findings;
     }
-    findings.causes = table.causes(shift);
-    let explained: f64 = findings.causes.iter().map(|cause| cause.share_percent).sum();
-    findings.unexplained_percent = (100.0 - explained).max(0.0);
+    (findings.causes, findings.unexplained_percent) = table.causes(shift);
     findings
 }
 
 /// The value below which a share of sorted numbers lies.
-fn at(sorted: &[f64], share: f64) -> f64 {
+pub(super) fn at(sorted: &[f64], share: f64) -> f64 {
     let place = (sorted.len() as f64 * share).ceil() as usize;
     sorted.get(place.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0.0)
 }
 
 /// The requests, and what each has beyond its kind's median.
-struct Table {
-    rows: Vec<Row>,
+pub(super) struct Table<'a> {
+    pub(super) rows: Vec<Row>,
+    devices: &'a [String],
     excess: Vec<f64>,
     total: f64,
     flushes: Vec<f64>,
-    median: f64,
+    pub(super) median: f64,
     episodes: Vec<Episode>,
     in_episode: Vec<bool>,
 }
@@ -157,8 +159,8 @@ struct Exposed {
     lift: f64,
 }
 
-impl Table {
-    fn of(all: &[Row], rows: Vec<Row>) -> Self {
+impl<'a> Table<'a> {
+    fn of(all: &[Row], rows: Vec<Row>, devices: &'a [String]) -> Self {
         let class = |row: &Row| (row.op == Op::Write, row.bytes.max(1).ilog2());
         let mut by_class: BTreeMap<(bool, u32), Vec<f64>> = BTreeMap::new();
         rows.iter().for_each(|row| by_class.entry(class(row)).or_default().push(row.us));
@@ -182,6 +184,7 @@ impl Table {
         let mut table = Self {
             in_episode: vec![false; rows.len()],
             rows,
+            devices,
             excess,
             total,
             flushes,
@@ -193,12 +196,12 @@ impl Table {
     }
 
     /// Equal numbers of requests, as many as show a change and few enough to be short.
-    fn bin(&self) -> usize {
+    pub(super) fn bin(&self) -> usize {
         (self.rows.len() / 4096).clamp(8, 4096)
     }
 
     /// Means of logarithms of each bin.
-    fn series(&self) -> Vec<f64> {
+    pub(super) fn series(&self) -> Vec<f64> {
         let logs = |rows: &[Row]| rows.iter().map(|row| row.us.max(0.1).ln()).sum::<f64>();
         self.rows.chunks(self.bin()).map(|rows| logs(rows) / rows.len() as f64).collect()
     }
@@ -297,6 +300,21 @@ impl Table {
         (marked, bursts)
     }
 
+    /// The devices with most excess, of several: more than a few are no cause.
+    fn slow_devices(&self, last: u32) -> Vec<u32> {
+        if last == 0 {
+            return Vec::new();
+        }
+        let mut sums = vec![0.0; last as usize + 1];
+        for (row, excess) in self.rows.iter().zip(&self.excess) {
+            sums[row.device as usize] += excess;
+        }
+        let mut order: Vec<u32> = (0..=last).collect();
+        order.sort_by(|one, other| sums[*other as usize].total_cmp(&sums[*one as usize]));
+        order.truncate(DEVICES_MAX);
+        order
+    }
+
     /// The member whose requests have most beyond the others', and its requests.
     fn members(&self) -> (String, Vec<bool>) {
         let mut best = (0.0, String::new(), vec![false; self.rows.len()]);
@@ -310,11 +328,10 @@ impl Table {
             }
         };
         let devices = self.rows.iter().map(|row| row.device).max().unwrap_or(0);
-        for device in 0..=devices.min(64) {
+        for device in self.slow_devices(devices) {
             let marked = self.rows.iter().map(|row| row.device == device).collect();
-            if devices > 0 {
-                offer(format!("device {device} of the trace"), marked);
-            }
+            let name = self.devices.get(device as usize).map_or("?", String::as_str);
+            offer(format!("device `{name}` of the trace"), marked);
         }
         for chunk in CHUNKS {
             for members in MEMBERS {
@@ -361,25 +378,15 @@ impl Table {
         (self.rows.iter().map(|row| row.bytes >= limit).collect(), limit)
     }
 
-    /// When everything became slower for good: one change, and the second part is a fair share.
-    fn shift(&self) -> Option<(f64, f64)> {
-        let (series, bin) = (self.series(), self.bin());
-        let pieces = pieces(&series);
-        let last = pieces.last().filter(|_| (2..=3).contains(&pieces.len()))?;
-        let before = pieces.first()?;
-        let long = last.to - last.from >= series.len() / 5;
-        let times = (last.mean - before.mean).exp();
-        (long && times > 2.0).then(|| (self.rows[last.from * bin].at_s, times))
-    }
-
-    fn causes(&self, shift: Option<(f64, f64)>) -> Vec<Cause> {
-        let mut all = Vec::new();
+    /// The causes, and the slow time that none of them explains (percent).
+    fn causes(&self, shift: Option<(f64, f64)>) -> (Vec<Cause>, f64) {
+        let mut all: Vec<(Cause, Vec<bool>)> = Vec::new();
         let (marked, bursts) = self.bursts();
         let burst = marked.clone();
-        let add = |all: &mut Vec<Cause>, kind, text: String, marked: &[bool]| {
+        let add = |all: &mut Vec<(Cause, Vec<bool>)>, kind, text: String, marked: &[bool]| {
             let Exposed { share, lift } = self.exposed(marked);
             if share >= SHARE_MIN && lift >= LIFT_MIN {
-                all.push(self.cause(kind, text, share, marked));
+                all.push((self.cause(kind, text, share, marked), marked.to_vec()));
             }
         };
         let text = format!("{bursts} bursts: requests come faster than they are served");
@@ -396,19 +403,30 @@ impl Table {
         add(&mut all, Kind::Size, text, &marked);
         if let Some((at_s, times)) = shift {
             let marked: Vec<bool> = self.rows.iter().map(|row| row.at_s >= at_s).collect();
-            let share = self.exposed(&marked).share.max(SHARE_MIN);
+            let share = self.after(&marked);
             let text = format!("from {at_s:.3} s on everything takes {times:.1} times as long");
-            all.push(self.cause(Kind::Shift, text, share, &marked));
+            all.push((self.cause(Kind::Shift, text, share, &marked), marked));
         } else {
             all.extend(self.own_episodes(&burst));
         }
-        all.sort_by(|one, other| other.share_percent.total_cmp(&one.share_percent));
+        all.sort_by(|(one, _), (other, _)| other.share_percent.total_cmp(&one.share_percent));
         all.truncate(3);
-        all
+        let of = |causes: &[(Cause, Vec<bool>)]| {
+            let mut marked = vec![false; self.rows.len()];
+            for (_, more) in causes {
+                marked.iter_mut().zip(more).for_each(|(mark, more)| *mark |= more);
+            }
+            self.exposed(&marked).share
+        };
+        // Requests of two causes are explained once.
+        let most = all.iter().map(|(cause, _)| cause.share_percent).fold(0.0, f64::max);
+        let explained = most.max(100.0 * of(&all)).min(100.0);
+        let unexplained = (10.0 * (100.0 - explained)).round() / 10.0;
+        (all.into_iter().map(|(cause, _)| cause).collect(), unexplained)
     }
 
     /// Episodes of the device's own: not in bursts.
-    fn own_episodes(&self, burst: &[bool]) -> Option<Cause> {
+    fn own_episodes(&self, burst: &[bool]) -> Option<(Cause, Vec<bool>)> {
         let marked: Vec<bool> =
             self.in_episode.iter().zip(burst).map(|(inside, burst)| *inside && !burst).collect();
         let Exposed { share, lift } = self.exposed(&marked);
@@ -420,7 +438,7 @@ impl Table {
         written.sort_unstable();
         let median = written.get(written.len() / 2).copied().unwrap_or(0);
         let count = self.episodes.len();
-        Some(match 2 * behind >= count {
+        let cause = match 2 * behind >= count {
             true => self.cause(
                 Kind::Collection,
                 format!(
@@ -437,7 +455,8 @@ impl Table {
                 share,
                 &marked,
             ),
-        })
+        };
+        Some((cause, marked))
     }
 
     fn cause(&self, kind: Kind, text: String, share: f64, marked: &[bool]) -> Cause {

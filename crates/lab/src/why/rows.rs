@@ -16,7 +16,7 @@ pub struct Row {
     pub us: f64,
     /// Its kind.
     pub op: Op,
-    /// First byte, with the device in the upper bits.
+    /// First byte on its device.
     pub offset: u64,
     /// Bytes.
     pub bytes: u64,
