@@ -135,14 +135,14 @@ fn plain(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-/// "1023 reads at p99.9 and beyond (12.3ms or more): 14.2ms on average = 61 % GC copies + .."
+/// "1023 reads from p99.9 on (12.3ms or more): 14.2ms on average = 61 % GC copies + .."
 fn band_line(kind: &str, band: &AttributionBand) -> String {
     let AttributionBand { band: name, from_us, count, mean_us, .. } = band;
     let which = match name.as_str() {
         "all" => format!("all {count} {kind}"),
         name => {
             format!(
-                "{count} {kind} at {} and beyond ({} or more)",
+                "{count} {kind} from {} on ({} or more)",
                 plain(name).replace('_', "."),
                 cell::latency(*from_us)
             )

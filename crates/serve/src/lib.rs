@@ -12,9 +12,9 @@
 //! a folder that outlives the server, and `upkeep` the server's care for it; `control` hears orders
 //! beside the clients, `obey` carries them out; `listen` has the sockets, `connection` the bytes
 //! that go through one, `tls` their encryption, `pause` the art of waking in time, `floor` the time
-//! that the way itself takes, and [`Server`] the loop over all of them, `server/clients` those who come and go; [`Tally`] is what it tells
-//! at its end, and what happens meanwhile goes to `tracing`. [`guest`] is another loop around the
-//! same machines: a Linux in exact virtual time.
+//! that the way itself takes, and [`Server`] the loop over all of them, `server/clients` those who
+//! come and go; [`Tally`] is what it tells at its end, and what happens meanwhile goes to
+//! `tracing`. [`guest`] is another loop around the same machines: a Linux in exact virtual time.
 
 mod clock;
 mod connection;

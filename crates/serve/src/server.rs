@@ -181,7 +181,7 @@ impl<'a, E: Engine> Server<'a, E> {
         Ok(self.tally.clone())
     }
 
-    /// Does what is due, and hears whoever has something to say.
+    /// Does what is due, and hears those who have something to say.
     fn turn(&mut self, watch: &mut dyn Watch, inbox: &mut Inbox) -> Result<(), String> {
         self.catch_up(watch)?;
         let count = self.wait(&mut inbox.events).map_err(|why| format!("epoll: {why}"))?;

@@ -1,5 +1,5 @@
-//! What about a trace makes its replay doubtful, though every line of it can be read: a file that
-//! is not in the order of time, times that no drive could have served.
+//! Doubts about the replay of a trace of which every line can be read: its file is not in the order
+//! of time, or no drive could have served it.
 
 use super::sniff::pace::Pace;
 use super::{TimeUnit, TraceError, TraceReader, TraceSummary};
@@ -33,7 +33,7 @@ impl TraceSummary {
         let disorder = (late > 0).then(|| {
             format!(
                 "{late} of {} requests of the trace are so far out of the order of time that they \
-                 are played at the time of the one before: those are bursts that it did not have",
+                 are replayed at the time of the one before: those are bursts that it did not have",
                 self.requests
             )
         });

@@ -227,11 +227,7 @@ impl fmt::Display for Said<'_> {
             TraceError::Line { place, text, expected } => {
                 write!(f, "{place}: `{text}` is not {expected}")
             }
-            TraceError::Truncated { place, text, expected } => write!(
-                f,
-                "{place}: the file is truncated: \
-                 its last line `{text}` has no end and is not {expected}"
-            ),
+            TraceError::Truncated { place, text, expected } => truncated(f, place, text, expected),
             TraceError::NotText { place, text } => not_text(f, place, text),
             TraceError::Foreign { file, what } => write!(f, "{file}: this is no trace but {what}"),
             TraceError::Empty { file } => write!(f, "{file}: the trace is empty"),
@@ -271,12 +267,9 @@ impl fmt::Display for Said<'_> {
                  which has {capacity} sectors; \
                  choose a larger device or fit the addresses with `--remap modulo|dense|scale`"
             ),
-            TraceError::OutOfOrder { place, late, requests, farthest } => write!(
-                f,
-                "{place}: the trace is not in the order of time: from here on {late} of {requests} \
-                 requests are earlier than some that stand far before them, by up to {farthest}. \
-                 They would be played in bursts that it never had; sort its lines by time first"
-            ),
+            TraceError::OutOfOrder { place, late, requests, farthest } => {
+                out_of_order(f, place, (*late, *requests), *farthest)
+            }
             TraceError::Setting { file, key, value, allowed } => {
                 write!(f, "{file}: {key} = {value} is not allowed: it must be {allowed}")
             }
@@ -287,6 +280,28 @@ impl fmt::Display for Said<'_> {
             ),
         }
     }
+}
+
+fn truncated(f: &mut fmt::Formatter<'_>, place: &Place, text: &str, expected: &str) -> fmt::Result {
+    write!(
+        f,
+        "{place}: the file is truncated: \
+         its last line `{text}` has no end and is not {expected}"
+    )
+}
+
+fn out_of_order(
+    f: &mut fmt::Formatter<'_>,
+    place: &Place,
+    (late, requests): (u64, u64),
+    farthest: Duration,
+) -> fmt::Result {
+    write!(
+        f,
+        "{place}: the trace is not in the order of time: from here on {late} of {requests} \
+         requests are earlier than some that stand far before them, by up to {farthest}. Their \
+         replay would have bursts that the trace never had; sort its lines by time first"
+    )
 }
 
 fn not_text(f: &mut fmt::Formatter<'_>, place: &Place, text: &str) -> fmt::Result {

@@ -24,7 +24,8 @@ use std::sync::Arc;
 ///
 /// Records come in the order of time: what is a little out of order is sorted within a window, and
 /// a time that still goes back is clamped to the one before it and counted, so that [`Record::at`]
-/// never decreases ([`survey`](super::survey) refuses a trace with many such). Several parts (such as the files of each CPU) are merged by time.
+/// never decreases ([`survey`](super::survey) refuses a trace with many such). Several parts (such
+/// as the files of each CPU) are merged by time.
 pub struct TraceReader {
     format: TraceFormat,
     feeds: Vec<Feed>,

@@ -77,8 +77,8 @@ pub fn check_files(
             }
             if !force && is_other(&path, named.1) {
                 return refuse(format!(
-                    "this file is there and is no .{} of manx: choose another name, or --force to \
-                     replace it",
+                    "this file is there and is no .{} of manx: choose another name, or remove it \
+                     (--force, with --out, replaces it)",
                     named.1
                 ));
             }

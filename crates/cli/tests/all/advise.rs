@@ -223,9 +223,11 @@ fn a_small_question_is_the_whole_grid_and_says_so() {
     );
     assert!(stdout(&ask("read.p99 < 20ms", &[])).contains("the answer is exact"));
     // A buffer that takes all that is written has a price without GC, and says so.
-    let held = ["--set", "workload.requests=2000", "--over", "drive.buffer=64MiB"];
-    let remarks =
-        json(&ask("read.p99 < 20ms", &[&held[..], &["--json"]].concat()))["remarks"].to_string();
+    let held = ["workload.requests=4000", "gc.hard=0.02"].map(|set| ["--set", set]).concat();
+    let over = ["device.op=0.3", "drive.buffer=64MiB", "gc.soft=0.08"];
+    let over = over.map(|axis| ["--over", axis]).concat();
+    let ask_held = ["advise", "quick", "--slo", "read.p99 < 20ms", "--policies", "base", "--json"];
+    let remarks = json(&manx(&[&ask_held[..], &held, &over].concat()))["remarks"].to_string();
     assert!(remarks.contains("stayed in its buffer, so its WAF, wear, price"), "{remarks}");
     // Another array, or other hardware, is no matter of this drive's bound.
     let other = ["--over", "drive.link=unlimited,100MB/s", "--json"];

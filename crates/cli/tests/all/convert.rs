@@ -114,7 +114,7 @@ fn what_cannot_be_converted_is_one_line_and_exit_code_2() {
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_exit_code_1_and_a_closed_pipe_is_none() {
     use std::process::{Command, Stdio};
-    let trace = file("convert-full.csv", MSR.repeat(1000).as_bytes());
+    let trace = file("convert-full.csv", MSR.repeat(100).as_bytes());
     for args in [
         ["trace", "convert", &trace, "-o", "-", "--as", "manx"].as_slice(),
         &["workload", "fit", &trace],

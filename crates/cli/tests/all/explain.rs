@@ -21,7 +21,7 @@ fn a_result_explains_its_tail_in_words() {
         let begins = format!("{policy} ");
         shown
             .lines()
-            .find(|line| line.starts_with(&begins) && line.contains(" reads at p99.9 and beyond"))
+            .find(|line| line.starts_with(&begins) && line.contains(" reads from p99.9"))
             .map(str::to_string)
     };
     assert!(line("base").unwrap().contains("% behind GC copies"), "{shown}");

@@ -29,8 +29,7 @@ fn an_option_that_writes_is_refused_before_the_run() {
         (file("w-scenario.toml", SCENARIO.as_bytes()), file("w-trace.csv", LINE.as_bytes()));
     let parquet = file("w-trace.parquet", LINE.as_bytes());
     let (both, out) = (path("w-both.parquet"), path("w-out"));
-    let notes = file("w-notes.txt", b"notes");
-    let rows = file("w-rows.parquet", b"t_us,op");
+    let (notes, rows) = (file("w-notes.txt", b"notes"), file("w-rows.parquet", b"t_us,op"));
     let inside = format!("{out}/result.json");
     std::fs::create_dir_all(&out).unwrap();
     let table: &[(&[&str], &[&str])] = &[
@@ -47,7 +46,10 @@ fn an_option_that_writes_is_refused_before_the_run() {
             &["--timeline", &both, "--requests", &both],
             &["--requests", "w-both.parquet", "--timeline writes this"],
         ),
-        (&["--timeline", &notes], &["--timeline", "w-notes.txt", "no .pftrace of manx", "--force"]),
+        (
+            &["--timeline", &notes],
+            &["--timeline", "w-notes.txt", "no .pftrace of manx", "remove it"],
+        ),
         (&["--requests", &rows], &["--requests", "w-rows.parquet", "no .parquet of manx"]),
         (
             &["--out", &out, "--timeline", &inside],
@@ -78,8 +80,8 @@ fn an_option_that_writes_is_refused_before_the_run() {
     assert_eq!(std::fs::read_to_string(&scenario).unwrap(), SCENARIO);
     assert_eq!(std::fs::read_to_string(&trace).unwrap(), LINE);
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "notes");
-    let written =
-        [&["run", &scenario, "--timeline", &notes, "--requests", &rows][..], &["--force"]];
+    let options = ["run", &scenario, "--timeline", &notes, "--requests", &rows];
+    let written = [&options[..], &["--force", "--out", &path("w-forced")]];
     assert!(manx(&written.concat()).status.success());
     assert!(manx(&written[..1].concat()).status.success(), "its own files are replaced");
     assert!(!Path::new(&both).exists() && !Path::new(&inside).exists());

@@ -26,8 +26,8 @@ impl Impossible<'_> {
             _ if exact => ": every one was run to its end".to_string(),
             0 => String::new(),
             _ => format!(
-                " as far as {unplayed} of them are told by runs that were given up or by others \
-                 (--exhaustive runs them all)"
+                ", as far as runs that were given up and settings with more of everything say of \
+                 {unplayed} (--exhaustive runs them all)"
             ),
         };
         if bounds.is_empty() {

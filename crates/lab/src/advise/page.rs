@@ -70,7 +70,8 @@ fn values(answer: &Answer, line: &Line) -> String {
 
 fn bounds(answer: &Answer) -> String {
     if answer.bounds.is_empty() {
-        return "<p>Every setting was run to its end: for this run and its seed the answer is exact.</p>\n"
+        return "<p>Every setting was run to its end: for this run and its seed the answer is \
+                exact.</p>\n"
             .to_string();
     }
     let mut html = "<h2>What is possible at all</h2>\n<ul>\n".to_string();

@@ -169,7 +169,6 @@ impl Question {
                     swept.overrides.push(set);
                     remarks.push(remark);
                 }
-                remarks.extend(info.summary.doubts());
                 let added = fit(&first, &info, &swept, &mut remarks)?;
                 swept.overrides.extend(added);
                 let said = |key: &str| said(&swept.overrides, key);
@@ -405,6 +404,7 @@ fn fit(
     swept: &Swept,
     remarks: &mut Vec<String>,
 ) -> Result<Vec<Override>, ConfigError> {
+    remarks.extend(info.summary.doubts());
     let mut added = Vec::new();
     let geometry = &base.device.geometry;
     let all = |key: &str| said(&swept.overrides, key) || over(&swept.grid, key).is_some();

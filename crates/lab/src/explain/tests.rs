@@ -157,7 +157,7 @@ fn bands_are_sums_of_shares() {
     let mut set = RunSet { runs: vec![run] };
     assert_eq!(
         summary(&set),
-        "base  50 reads at p99.9 and beyond (1.000ms or more): 400.0us on average = 74.9 % behind \
+        "base  50 reads from p99.9 on (1.000ms or more): 400.0us on average = 74.9 % behind \
          erases + 25.0 % own work\n\
          base  all 5000 writes: 110.5us on average = 90.5 % own work + 9.05 % behind erases\n"
     );

@@ -121,8 +121,8 @@ impl Limit {
         let beyond: Vec<f64> = own.iter().zip(&other).map(|(own, other)| own - other).collect();
         let (n, left) = (batches as f64, (all - batches) as f64);
         let mean = beyond.iter().sum::<f64>() / n;
-        // Until now no slower than the other drive: then nothing says that it shares what is to come
-        // there. One whose reads suspend programs does not.
+        // Until now it is no slower than the other drive: nothing says that it shares what is to
+        // come there. A drive whose reads suspend programs does not.
         if mean <= 0.0 {
             return false;
         }

@@ -91,7 +91,7 @@ pub fn ask(request: &Request, policies: &[String], options: &Options<'_>) -> Res
         let why = remarks.pop().unwrap_or_else(|| "no policy was named".to_string());
         return Err(RunError::Config(ConfigError::new(why)));
     }
-    // Whoever stops it is told nothing: no run reads the trace once more for that.
+    // Nothing is told of a search that was stopped: no run reads the trace once more for that.
     let finished = if is_stopped() { Vec::new() } else { compare(&runs, options)? };
     let results: Vec<RunResult> = finished.into_iter().map(|run| run.result).collect();
     let trace = results.iter().find_map(|result| result.trace.as_ref());

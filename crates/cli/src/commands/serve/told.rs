@@ -86,8 +86,9 @@ pub fn in_words<E: Engine>(tally: &Tally, engines: &[E]) -> String {
     );
     let Tally { connections, refused, faults, errors, refused_requests, span, wall_ns, .. } = tally;
     format!(
-        "{head}{text}{} requests, {errors} errors, {refused_requests} refused, {connections} connections ({refused} refused, \
-         {faults} faulty), {:.3} s of the model in {:.3} s, {} bytes of content\n\
+        "{head}{text}{} requests, {errors} errors, {refused_requests} refused, \
+         {connections} connections ({refused} refused, {faults} faulty), \
+         {:.3} s of the model in {:.3} s, {} bytes of content\n\
          lateness: from the model's completion to the socket, in wall time; the others are the \
          model's own time\n",
         tally.requests(),
