@@ -87,6 +87,12 @@ impl Decoder for ManxRecords {
         if self.has_header { HEADER } else { 0 }
     }
 
+    fn window(&self) -> usize {
+        // `--requests` writes a row when its request is done: as late as others pass it, which in a
+        // backlog are as many as wait.
+        65_536
+    }
+
     fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
         let record: &[u8; RECORD] = piece.try_into().ok()?;
         if !self.has_header || record[37] > 1 || le16(record, 38)? != 0 {
