@@ -123,7 +123,11 @@ impl Split {
     /// The part of it beyond `before`, which was a part of it.
     #[inline]
     pub fn beyond(&self, before: &Split) -> Split {
-        Split(std::array::from_fn(|cause| self.0[cause] - before.0[cause]))
+        let mut beyond = *self;
+        for (part, before) in beyond.0.iter_mut().zip(&before.0) {
+            *part -= before;
+        }
+        beyond
     }
 
     /// The causes and their times, in order.

@@ -312,6 +312,7 @@ impl Drive {
     }
 
     /// The command is in the controller.
+    #[inline]
     fn begin(&mut self, now: Instant, command: Command) {
         if !self.is_direct() || !self.goes_directly(now, &command) {
             self.begin_in_turn(now, command);

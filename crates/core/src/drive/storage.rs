@@ -131,6 +131,7 @@ impl Storage for Drive {
         Drive::attribute(self);
     }
 
+    #[inline]
     fn attributed(&self) -> Option<&Attributed> {
         Drive::attributed(self)
     }

@@ -308,39 +308,33 @@ impl Blame {
         Doing { keeper, block, since }
     }
 
-    /// A transfer is reserved on the channel at `now`, to begin at `start` and end at `end`.
+    /// A transfer of garbage collection has its place on the channel from `start` to `end`.
     #[inline]
-    pub fn reserved(
+    pub fn collector_reserved(
         &mut self,
         now: Instant,
-        at: (usize, Whose),
         channel: usize,
-        (start, end): (Instant, Instant),
-        gc: bool,
+        start: Instant,
+        end: Instant,
     ) {
         let ring = &mut self.channels[channel];
-        while ring.get(0).is_some_and(|first| first.end <= now) {
-            ring.pop_front();
-        }
-        if start > now {
-            self.waits_behind(now, at, channel, start.since(now));
-        }
-        if gc {
-            self.channels[channel].push_back(Reservation { start, end });
-        }
+        ring.drop_while(|first| first.end <= now);
+        ring.push_back(Reservation { start, end });
     }
 
     /// A transfer waits for those that asked before it.
     #[inline(never)]
-    fn waits_behind(
+    pub fn waits_behind(
         &mut self,
         now: Instant,
         (die, whose): (usize, Whose),
         channel: usize,
         wait: Duration,
     ) {
-        let ring = self.channels[channel].iter();
-        let behind_gc = ring.fold(Duration::ZERO, |sum, r| sum + r.end.since(r.start.max(now)));
+        let ring = &mut self.channels[channel];
+        ring.drop_while(|first| first.end <= now);
+        let behind_gc =
+            ring.iter().fold(Duration::ZERO, |sum, r| sum + r.end.since(r.start.max(now)));
         self.waits_in_line((die, whose), wait, behind_gc);
     }
 
@@ -438,8 +432,13 @@ impl Operation {
 }
 
 /// The time between two of a die's totals.
+#[inline]
 pub fn kept_between(before: &Kept, after: &Kept) -> Kept {
-    std::array::from_fn(|keeper| after[keeper] - before[keeper])
+    let mut kept = *after;
+    for (kept, before) in kept.iter_mut().zip(before) {
+        *kept -= before;
+    }
+    kept
 }
 
 /// Adds a wait for a die to `split`; `idle` is what waiting for an idle die means.

@@ -27,7 +27,12 @@ impl Flash {
         if (reserved.start > now || gc)
             && let Some(blame) = &mut self.blame
         {
-            blame.reserved(now, at, channel, (reserved.start, reserved.end), gc);
+            if reserved.start > now {
+                blame.waits_behind(now, at, channel, reserved.start.since(now));
+            }
+            if gc {
+                blame.collector_reserved(now, channel, reserved.start, reserved.end);
+            }
         }
     }
 

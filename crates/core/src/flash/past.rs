@@ -16,47 +16,50 @@ pub(super) struct Past {
     pieces: VecDeque<Piece>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Piece {
     /// By keeper, up to the first turn.
     totals: Kept,
-    /// Since when who kept it.
-    turns: Vec<(Instant, Keeper)>,
+    /// Since when who kept it; at least one.
+    turns: Box<[(Instant, Keeper); TURNS]>,
+    len: usize,
 }
 
 impl Past {
     pub fn new() -> Self {
-        let mut turns = Vec::with_capacity(TURNS);
-        turns.push((Instant::START, Keeper::Nobody));
-        Self { last: Piece { totals: [0; KEEPERS], turns }, pieces: VecDeque::new() }
+        Self { last: Piece::new(), pieces: VecDeque::new() }
     }
 
     /// From `now` on the die is kept by `keeper`; before, each kept it for `totals`. Nobody asks
     /// for times before `from`.
     #[inline]
     pub fn turn(&mut self, now: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
-        let turns = &mut self.last.turns;
-        let is_full = turns.len() >= TURNS;
-        match turns.last_mut() {
-            Some(last) if last.0 == now => last.1 = keeper,
-            _ if !is_full => turns.push((now, keeper)),
-            _ => self.begin(now, keeper, totals, from),
+        let Piece { turns, len, .. } = &mut self.last;
+        let last = &mut turns[(*len - 1) % TURNS];
+        if last.0 == now {
+            last.1 = keeper;
+        } else if *len < TURNS {
+            turns[*len] = (now, keeper);
+            *len += 1;
+        } else {
+            self.begin(now, keeper, totals, from);
         }
     }
 
     #[inline(never)]
     fn begin(&mut self, now: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
-        self.pieces.push_back(std::mem::take(&mut self.last));
-        let mut turns = Vec::new();
-        while self.pieces.get(1).map_or(now, Piece::begins) <= from
-            && let Some(old) = self.pieces.pop_front()
+        let mut old = None;
+        while self.pieces.get(1).unwrap_or(&self.last).begins() <= from
+            && let Some(piece) = self.pieces.pop_front()
         {
-            turns = old.turns;
-            turns.clear();
+            old = Some(piece);
         }
-        turns.reserve_exact(TURNS);
-        turns.push((now, keeper));
-        self.last = Piece { totals: *totals, turns };
+        if self.pieces.is_empty() && now <= from {
+            return self.last.begin_with((now, keeper), totals);
+        }
+        let mut next = old.unwrap_or_else(Piece::new);
+        next.begin_with((now, keeper), totals);
+        self.pieces.push_back(std::mem::replace(&mut self.last, next));
     }
 
     /// The totals up to `at`.
@@ -70,8 +73,9 @@ impl Past {
             }
         };
         let mut totals = piece.totals;
-        let ends = piece.turns.iter().skip(1).map(|turn| turn.0).chain([Instant::NEVER]);
-        for ((begun, keeper), end) in piece.turns.iter().zip(ends) {
+        let turns = &piece.turns[..piece.len];
+        let ends = turns.iter().skip(1).map(|turn| turn.0).chain([Instant::NEVER]);
+        for ((begun, keeper), end) in turns.iter().zip(ends) {
             totals[*keeper as usize] += at.min(end).since(*begun).as_ns();
             if end >= at {
                 break;
@@ -82,6 +86,15 @@ impl Past {
 }
 
 impl Piece {
+    fn new() -> Self {
+        let turns = Box::new([(Instant::START, Keeper::Nobody); TURNS]);
+        Self { totals: [0; KEEPERS], turns, len: 1 }
+    }
+
+    fn begin_with(&mut self, turn: (Instant, Keeper), totals: &Kept) {
+        (self.turns[0], self.len, self.totals) = (turn, 1, *totals);
+    }
+
     fn begins(&self) -> Instant {
         self.turns[0].0
     }

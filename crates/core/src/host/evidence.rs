@@ -71,43 +71,47 @@ impl Causes {
     /// # Panics
     /// If the parts do not add up to the latency: the books of the drive would be wrong.
     #[inline]
-    pub(super) fn record(&mut self, record: &Record, attributed: &Attributed, steps: &[Step]) {
+    pub(super) fn record(
+        &mut self,
+        (op, latency): (Op, Duration),
+        record: impl Fn() -> Record,
+        attributed: &Attributed,
+        steps: &[Step],
+    ) {
         let split = &attributed.split;
-        assert_eq!(
-            split.total(),
-            record.latency,
-            "the parts of a latency add up to it: {record:?} {split:?}"
-        );
-        let of_kind = match record.op {
+        if split.total() != latency {
+            panic!("the parts of a latency add up to it: {:?} {split:?}", record());
+        }
+        let of_kind = match op {
             Op::Read => Some((&mut self.read, &mut self.slowest_reads)),
             Op::Write => Some((&mut self.write, &mut self.slowest_writes)),
             Op::Flush | Op::Trim => None,
         };
         if let Some((stats, slowest)) = of_kind {
-            stats.record(record.latency, split);
+            stats.record(latency, split);
             if !steps.is_empty() {
-                stats.record_stages(record.latency, &stages_of(steps));
+                stats.record_stages(latency, &stages_of(steps));
             }
-            if is_slow(slowest, record) {
-                keep(slowest, record, attributed, steps);
+            if is_slow(slowest, latency) {
+                keep(slowest, record(), attributed, steps);
             }
         }
-        if is_slow(&self.slowest, record) {
-            keep(&mut self.slowest, record, attributed, steps);
+        if is_slow(&self.slowest, latency) {
+            keep(&mut self.slowest, record(), attributed, steps);
         }
     }
 }
 
 /// True when the request belongs to the slowest.
 #[inline]
-fn is_slow(slowest: &[Slow], record: &Record) -> bool {
-    slowest.get(SLOWEST - 1).is_none_or(|last| record.latency > last.record.latency)
+fn is_slow(slowest: &[Slow], latency: Duration) -> bool {
+    slowest.get(SLOWEST - 1).is_none_or(|last| latency > last.record.latency)
 }
 
 #[cold]
-fn keep(list: &mut Vec<Slow>, record: &Record, attributed: &Attributed, steps: &[Step]) {
+fn keep(list: &mut Vec<Slow>, record: Record, attributed: &Attributed, steps: &[Step]) {
     let Attributed { split, story } = *attributed;
-    let slow = Slow { record: *record, split, story, steps: steps.to_vec() };
+    let slow = Slow { record, split, story, steps: steps.to_vec() };
     let at = list.partition_point(|other| other.record.latency >= slow.record.latency);
     list.insert(at, slow);
     list.truncate(SLOWEST);

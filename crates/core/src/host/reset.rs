@@ -265,6 +265,7 @@ impl<S: Storage> Driver<S> {
 
     /// The parts of a latency where commands are sent again: those of the command that answered,
     /// and the time before it was sent.
+    #[cold]
     pub(super) fn parts_with_resets(
         &self,
         attributed: Option<&Attributed>,

@@ -53,24 +53,29 @@ impl<S: Storage> Driver<S> {
     }
 
     /// Keeps what is wanted of a request beyond its latency.
-    #[inline(never)]
+    #[inline]
     pub(super) fn explain(&mut self, completion: &Completion) {
         let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id as usize];
         let lba = self.begins[completion.id as usize];
         let (latency, status, gc_blocked) =
             (completion.at.since(at), completion.status, completion.gc_blocked);
         let counted = counted && status.is_served();
-        let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
-        let attributed = self.storage.attributed();
-        let with_resets = self.parts_with_resets(attributed, latency);
-        let attributed = with_resets.as_ref().or(attributed);
+        let record = || Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
+        let with_resets;
+        let attributed = match self.resets.is_some() {
+            true => {
+                with_resets = self.parts_with_resets(self.storage.attributed(), latency);
+                with_resets.as_ref().or(self.storage.attributed())
+            }
+            false => self.storage.attributed(),
+        };
         if let (Some(causes), Some(attributed), true) =
             (&mut self.measured.causes, attributed, counted)
         {
-            causes.record(&record, attributed, self.storage.steps());
+            causes.record((op, latency), record, attributed, self.storage.steps());
         }
         if let Some(records) = &mut self.records {
-            records.push(record, attributed);
+            records.push(record(), attributed);
         }
     }
 }

@@ -70,14 +70,30 @@ impl<T: Copy + Default> Ring<T> {
         Some(front)
     }
 
+    /// Takes the first as long as it `is_over`.
+    #[inline]
+    pub fn drop_while(&mut self, is_over: impl Fn(&T) -> bool) {
+        let mask = self.places.len() - 1;
+        while self.first != self.end && is_over(&self.places[self.first & mask]) {
+            self.first = self.first.wrapping_add(1);
+        }
+    }
+
     /// Puts `item` behind the others.
     #[inline]
     pub fn push_back(&mut self, item: T) {
+        *self.push_place() = item;
+    }
+
+    /// A place behind the others, which holds anything.
+    #[inline]
+    pub fn push_place(&mut self) -> &mut T {
         if self.len() == self.places.len() {
             self.grow();
         }
-        self.places[self.end & (self.places.len() - 1)] = item;
-        self.end = self.end.wrapping_add(1);
+        let end = self.end;
+        self.end = end.wrapping_add(1);
+        &mut self.places[end & (self.places.len() - 1)]
     }
 
     #[cold]

@@ -159,7 +159,7 @@ impl Drive {
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane) = (Owner::Direct { id }, lane);
         (operation.ppn, operation.sectors) = (ppn, sectors);
-        self.book_arrival(now, op, die);
+        self.book_direct_start(now, op, die);
         self.next_sequence += 1;
         self.direct.under_way += 1;
         self.collector.direct_read_started(die);

@@ -24,7 +24,7 @@ impl Drive {
     ) {
         let FlashOp { lane, ppn, sectors, gc_met, gc_blocked_at_split, .. } = self.ops[op];
         let die = self.flash.layout.die_of(lane);
-        self.book_end(now, op, die);
+        self.book_direct_end(now, die);
         self.direct.under_way -= 1;
         if self.direct.ops.get(die.index()) != Some(&op) {
             self.ops.release(op);

@@ -154,11 +154,13 @@ impl OpBooks {
     }
 
     /// Adds what the operation spent from its arrival to its end.
+    #[inline]
     pub(super) fn add_to(&self, split: &mut Split, waits: &Waits, ended: Instant, idle: Cause) {
         self.add_all_to(split, waits, ended, idle, Cause::Service);
     }
 
     /// Adds all of it, with its own work as `own`.
+    #[inline]
     pub fn add_all_to(
         &self,
         split: &mut Split,
@@ -174,6 +176,7 @@ impl OpBooks {
     }
 
     /// Adds what it spent from its issue on.
+    #[inline]
     pub fn add_work_to(&self, split: &mut Split, waits: &Waits, ended: Instant, own: Cause) {
         split.add(Cause::Channel, waits.channel);
         split.add(Cause::GcCopy, waits.gc);
@@ -185,24 +188,53 @@ impl OpBooks {
 }
 
 /// Adds what a request spent that flash took no part in.
+#[inline]
 pub(super) fn add_hit(split: &mut Split, hit: Duration, spent: Duration) {
     let hit = hit.min(spent);
     split.add(Cause::Service, hit);
     split.add(Cause::Buffer, spent - hit);
 }
 
-pub(super) fn at<T: Copy>(list: &mut Vec<T>, index: usize, filler: T) -> &mut T {
+/// Adds what the write `id` spent that completes from the buffer.
+#[inline]
+pub(super) fn add_taken(
+    taken: &mut [Option<Taken>],
+    split: &mut Split,
+    id: u32,
+    (begun, now): (Instant, Instant),
+    hit: Duration,
+) -> Option<Story> {
+    let (mut spent, mut story) = (now.since(begun), None);
+    if let Some(place) = taken.get_mut(id as usize) {
+        if let Some(taken) = place.as_ref().filter(|taken| taken.begun == begun) {
+            *split += taken.split;
+            (spent, story) = (spent - taken.split.total(), taken.story);
+        }
+        *place = None;
+    }
+    add_hit(split, hit, spent);
+    story
+}
+
+/// A place of a list, which grows with `filler`.
+#[inline]
+pub(super) fn at<T: Copy>(list: &mut Vec<T>, index: usize, filler: impl FnOnce() -> T) -> &mut T {
     if index >= list.len() {
-        list.resize(index + 1, filler);
+        grow(list, index, filler());
     }
     &mut list[index]
+}
+
+#[cold]
+fn grow<T: Copy>(list: &mut Vec<T>, index: usize, filler: T) {
+    list.resize(index + 1, filler);
 }
 
 impl Attribution {
     /// A command comes; if nothing is in its way it is fetched and begun at once.
     #[inline]
     pub fn submitted(&mut self, now: Instant, id: u32) {
-        *at(&mut self.commands, id as usize, [Instant::START; 3]) = [now; 3];
+        *at(&mut self.commands, id as usize, || [Instant::START; 3]) = [now; 3];
     }
 
     /// A command that had waited for a place in the queue is fetched.
@@ -221,40 +253,20 @@ impl Attribution {
         self.commands[id as usize][2] = now;
     }
 
-    /// When the command was begun, and what it spent before, of that `hold` in the controller, and
+    /// When a command was begun. Adds what it spent before, of that `hold` in the controller, and
     /// from `now`, when it is done, until its completion `leaves`.
+    #[inline]
     pub(super) fn outside(
-        &self,
-        id: u32,
-        now: Instant,
-        leaves: Instant,
+        [submitted, fetched, begun]: [Instant; 3],
+        split: &mut Split,
+        (now, leaves): (Instant, Instant),
         hold: Duration,
-    ) -> (Instant, Split) {
-        let [submitted, fetched, begun] = self.commands[id as usize];
+    ) -> Instant {
         let controller = hold.min(begun.since(fetched));
-        let mut split = Split::NONE;
         split.add(Cause::Queue, fetched.since(submitted));
         split.add(Cause::Service, controller);
         split.add(Cause::Link, begun.since(fetched) - controller + leaves.since(now));
-        (begun, split)
-    }
-
-    /// Adds what a write spent that completes from the buffer.
-    pub(super) fn add_taken(
-        &mut self,
-        split: &mut Split,
-        id: u32,
-        (begun, now): (Instant, Instant),
-        hit: Duration,
-    ) -> Option<Story> {
-        let taken = self.taken.get_mut(id as usize).and_then(Option::take);
-        let (mut spent, mut story) = (now.since(begun), None);
-        if let Some(taken) = taken.filter(|taken| taken.begun == begun) {
-            *split += taken.split;
-            (spent, story) = (spent - taken.split.total(), taken.story);
-        }
-        add_hit(split, hit, spent);
-        story
+        begun
     }
 
     /// The split of the completion given out last.

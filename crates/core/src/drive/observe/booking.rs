@@ -1,13 +1,16 @@
 //! Attribution books an operation when it comes to its die, is begun and ends, and a command when
 //! it completes.
 
+use crate::drive::dies::queues::Class;
 use crate::drive::features::Scheme;
 use crate::drive::gc::merge::Chained;
 use crate::drive::io::write::Incoming;
-use crate::drive::observe::attribution::{Attributed, OpBooks, Rebuilt, Story, Taken, add_hit, at};
+use crate::drive::observe::attribution::{
+    Attributed, Attribution, OpBooks, Rebuilt, Story, Taken, add_hit, add_taken, at,
+};
 use crate::drive::observe::critical::{Ended, NO_LINK, Own, Work};
 use crate::drive::{Drive, Op};
-use crate::flash::{add_kept, kept_between};
+use crate::flash::{Kept, add_kept, kept_between};
 use crate::sim::NIL;
 use crate::units::{Cause, Die, Instant, Lane, Split};
 
@@ -49,17 +52,20 @@ impl Drive {
         let work = self.ops[op].work();
         let by_flush = work == Work::Program && !self.writes.is_flushed();
         let Some(attribution) = &mut self.attribution else { return };
-        self.flash.sent_by_flush(op, by_flush);
+        if self.ops[op].class != Class::Read {
+            self.flash.sent_by_flush(op, by_flush);
+        }
         let kept = self.flash.kept(now, die);
         let met = self.flash.doing(die).expect("books are kept");
         let led_by =
             if work == Work::Other { NO_LINK } else { attribution.critical.link(&self.flash, now) };
         let books = OpBooks { enqueued: now, issued: now, kept, met, forced, led_by, by_flush };
-        *at(&mut attribution.ops, op as usize, books) = books;
+        *at(&mut attribution.ops, op as usize, || OpBooks::none(now)) = books;
     }
 
     /// Garbage collection works on the die, at or below its hard mark.
-    fn is_urgent_at(&self, die: Die) -> bool {
+    #[inline]
+    pub(super) fn is_urgent_at(&self, die: Die) -> bool {
         let is_urgent = |pool| self.ftl.is_collecting(pool) && self.ftl.is_urgent(pool);
         match self.flash.layout.lanes_per_die {
             1 => is_urgent(self.ftl.pool_of(Lane(die.0))),
@@ -89,7 +95,7 @@ impl Drive {
             let kept = self.flash.kept(now, die);
             books.kept = kept_between(&books.kept, &kept);
             if self.scheme == Scheme::CachedMap {
-                *at(&mut attribution.kept_at_issue, op as usize, kept) = kept;
+                *at(&mut attribution.kept_at_issue, op as usize, Kept::default) = kept;
             }
         }
     }
@@ -189,7 +195,7 @@ impl Drive {
             link,
             Own::Nothing,
         );
-        *at(&mut attribution.taken, id as usize, None) = Some(Taken { begun, split, story });
+        *at(&mut attribution.taken, id as usize, || None) = Some(Taken { begun, split, story });
         self.book_past();
     }
 
@@ -202,9 +208,10 @@ impl Drive {
     /// A waiter for an entry of the map arrives.
     pub(in crate::drive) fn book_entry(&mut self, now: Instant, waiter: u32) {
         if let Some(attribution) = &mut self.attribution {
-            *at(&mut attribution.entries, waiter as usize, (now, Split::NONE)) = (now, Split::NONE);
+            let none = (now, Split::NONE);
+            *at(&mut attribution.entries, waiter as usize, || none) = none;
             let came = (now, attribution.critical.link(&self.flash, now));
-            *at(&mut attribution.came, waiter as usize, came) = came;
+            *at(&mut attribution.came, waiter as usize, || came) = came;
         }
     }
 
@@ -215,7 +222,7 @@ impl Drive {
         split.add(Cause::Buffer, now.since(*since));
         *since = now;
         let kept = self.flash.kept(now, die);
-        *at(&mut attribution.kept_at_join, waiter as usize, kept) = kept;
+        *at(&mut attribution.kept_at_join, waiter as usize, Kept::default) = kept;
     }
 
     /// A write's page goes on that waited for an entry of the map.
@@ -256,7 +263,8 @@ impl Drive {
         let (Some(attribution), Some(op)) = (&mut self.attribution, op) else { return };
         let (since, mut split) = attribution.entries[waiter as usize];
         split.add(Cause::Buffer, now.since(since));
-        *at(&mut attribution.mapped, op as usize, (Instant::START, Split::NONE)) = (now, split);
+        let none = || (Instant::START, Split::NONE);
+        *at(&mut attribution.mapped, op as usize, none) = (now, split);
     }
 
     /// An entry of the map is there, and the pages that the read waited for are in the buffer by
@@ -267,7 +275,7 @@ impl Drive {
         let (_, mut split) = attribution.entries[waiter as usize];
         split.add(Cause::Buffer, now.since(begun) - split.total());
         let known = Taken { begun: now, split, story: None };
-        *at(&mut attribution.decoded, request as usize, None) = Some(known);
+        *at(&mut attribution.decoded, request as usize, || None) = Some(known);
     }
 
     /// An operation will not begin: another one may come in its place at this very instant, and
@@ -292,7 +300,7 @@ impl Drive {
         let story = self.split_read(now, request, begun, &mut split);
         if let Some(attribution) = &mut self.attribution {
             let decoded = Taken { begun: now, split, story };
-            *at(&mut attribution.decoded, request as usize, None) = Some(decoded);
+            *at(&mut attribution.decoded, request as usize, || None) = Some(decoded);
         }
     }
 
@@ -304,7 +312,7 @@ impl Drive {
         let idle = operation.waits_on_an_idle_die_for(self.spec.scheduler);
         let (die, is_extra) = (self.flash.layout.die_of(operation.lane), operation.feeds == NIL);
         let rebuilt = Rebuilt { books, waits, ended: now, idle, die, is_extra };
-        *at(&mut attribution.rebuilds, rebuild as usize, None) = Some(rebuilt);
+        *at(&mut attribution.rebuilds, rebuild as usize, || None) = Some(rebuilt);
     }
 
     /// A computed page ends its request, which is about to be told; or it was.
@@ -349,7 +357,9 @@ impl Drive {
         let submitted = attribution.commands[command.id as usize][0];
         let work = self.ports.core_work(command.op, command.lba, command.sectors);
         let hold = self.spec.controller + work;
-        let (begun, mut split) = attribution.outside(command.id, now, leaves, hold);
+        let mut split = Split::NONE;
+        let times = attribution.commands[command.id as usize];
+        let begun = Attribution::outside(times, &mut split, (now, leaves), hold);
         let story = match command.op {
             // That of a read before this one may have been left, where a reset ended it.
             Op::Read => match self.take_decoded(request).filter(|known| known.begun >= begun) {
@@ -433,7 +443,7 @@ impl Drive {
                 let own = if is_write && is_durable { Own::Program } else { Own::Nothing };
                 attribution.critical.add_wait(&self.flash, split, (begun, now), link, own)
             }
-            _ => attribution.add_taken(split, id, (begun, now), self.spec.buffer_hit),
+            _ => add_taken(&mut attribution.taken, split, id, (begun, now), self.spec.buffer_hit),
         };
         if op == Op::Flush {
             // The rows that it sent are its own: to itself they are programs.

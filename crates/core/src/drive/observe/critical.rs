@@ -207,24 +207,22 @@ impl Critical {
         if self.ended.at != now || self.ended.link != NO_LINK {
             return if self.ended.at == now { self.ended.link } else { NO_LINK };
         }
-        let ended = self.ended;
         let number = self.first + self.links.len() as u64;
-        let mut link = Link { ended, parent: NO_LINK, jump: number, depth: 0, sum: Split::NONE };
-        if let Some(parent) = self.get(ended.led_by) {
-            link.parent = ended.led_by;
-            (link.depth, link.sum, link.jump) = (parent.depth + 1, parent.sum, link.parent);
+        let led_by = self.ended.led_by;
+        let (mut parent, mut jump, mut depth, mut sum) = (NO_LINK, number, 0, Split::NONE);
+        if let Some(before) = self.get(led_by) {
+            (parent, jump, depth, sum) = (led_by, led_by, before.depth + 1, before.sum);
             // Jumps double, as in a skew-binary list.
-            if let Some(far) = self.get(parent.jump)
+            if let Some(far) = self.get(before.jump)
                 && let Some(farther) = self.get(far.jump)
-                && parent.depth - far.depth == far.depth - farther.depth
+                && before.depth - far.depth == far.depth - farther.depth
             {
-                link.jump = far.jump;
+                jump = far.jump;
             }
         }
-        ended.add_whole_to(flash, &mut link.sum);
         self.ended.link = number;
-        link.ended.link = number;
-        self.links.push_back(link);
+        self.ended.add_whole_to(flash, &mut sum);
+        *self.links.push_place() = Link { ended: self.ended, parent, jump, depth, sum };
         number
     }
 
@@ -311,10 +309,9 @@ impl Critical {
     /// more. Says from when on the past may be asked for.
     pub fn lets_go(&mut self, waiting: Instant) -> Instant {
         let from = self.awaiting.first().map_or(waiting, |(begun, _)| waiting.min(*begun));
-        while self.links.get(0).is_some_and(|link| link.ended.at < from) {
-            self.links.pop_front();
-            self.first += 1;
-        }
+        let before = self.links.len();
+        self.links.drop_while(|link| link.ended.at < from);
+        self.first += (before - self.links.len()) as u64;
         from
     }
 }

@@ -1,8 +1,9 @@
 //! Attribution books reads and writes on the direct way, which have no request (`io/direct.rs`).
 
 use crate::drive::Drive;
-use crate::drive::observe::attribution::Attributed;
-use crate::units::{Cause, Die, Duration, Instant};
+use crate::drive::observe::attribution::{Attributed, Attribution, OpBooks, add_taken, at};
+use crate::drive::observe::critical::NO_LINK;
+use crate::units::{Cause, Die, Duration, Instant, Split};
 
 impl Drive {
     /// A command comes.
@@ -10,6 +11,31 @@ impl Drive {
     pub(in crate::drive) fn book_submitted(&mut self, now: Instant, id: u32) {
         if let Some(attribution) = &mut self.attribution {
             attribution.submitted(now, id);
+        }
+    }
+
+    /// A read comes to an idle die, which begins it at once.
+    #[inline]
+    pub(in crate::drive) fn book_direct_start(&mut self, now: Instant, op: u32, die: Die) {
+        self.if_booked(|drive| drive.book_direct_start_on_demand(now, op, die));
+    }
+
+    /// As it does not wait, nobody asks for the books of the die before it.
+    #[inline(never)]
+    fn book_direct_start_on_demand(&mut self, now: Instant, op: u32, die: Die) {
+        let forced = self.is_urgent_at(die);
+        let Some(attribution) = &mut self.attribution else { return };
+        let books = at(&mut attribution.ops, op as usize, || OpBooks::none(now));
+        (books.enqueued, books.issued, books.forced) = (now, now, forced);
+        (books.led_by, books.by_flush) = (NO_LINK, false);
+        books.met = self.flash.doing(die).expect("books are kept");
+    }
+
+    /// The flash has ended a read on the direct way.
+    #[inline]
+    pub(in crate::drive) fn book_direct_end(&mut self, now: Instant, die: Die) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.critical.ended.without_books(now, die, Cause::Queue);
         }
     }
 
@@ -28,13 +54,16 @@ impl Drive {
     fn split_direct_read(&mut self, now: Instant, (op, die, id): (u32, Die, u32), leaves: Instant) {
         let (hold, waits) = (self.spec.controller, self.flash.finished_waits());
         let Some(attribution) = &mut self.attribution else { return };
-        let (begun, mut split) = attribution.outside(id, now, leaves, hold);
+        debug_assert!(attribution.ending.is_none(), "it ends alone");
+        let times = attribution.commands[id as usize];
+        let Attributed { split, story } = attribution.leaving.push_place();
+        *split = Split::NONE;
+        let begun = Attribution::outside(times, split, (now, leaves), hold);
         let books = &attribution.ops[op as usize];
         split.add(Cause::Buffer, books.enqueued.since(begun));
-        books.add_to(&mut split, &waits, now, Cause::Queue);
-        debug_assert_eq!(split.total(), leaves.since(attribution.commands[id as usize][0]));
-        attribution.leaving.push_back(Attributed { split, story: Some(books.story(die, now)) });
-        attribution.ending = None;
+        books.add_to(split, &waits, now, Cause::Queue);
+        debug_assert_eq!(split.total(), leaves.since(times[0]));
+        *story = Some(books.story(die, now));
     }
 
     /// A write on the direct way is done, and its completion reaches the host at `leaves`.
@@ -47,9 +76,11 @@ impl Drive {
     fn split_direct_write(&mut self, now: Instant, id: u32, leaves: Instant) {
         let (hold, hit): (Duration, Duration) = (self.spec.controller, self.spec.buffer_hit);
         let Some(attribution) = &mut self.attribution else { return };
-        let (begun, mut split) = attribution.outside(id, now, leaves, hold);
-        let story = attribution.add_taken(&mut split, id, (begun, now), hit);
-        debug_assert_eq!(split.total(), leaves.since(attribution.commands[id as usize][0]));
-        attribution.leaving.push_back(Attributed { split, story });
+        let times = attribution.commands[id as usize];
+        let Attributed { split, story } = attribution.leaving.push_place();
+        *split = Split::NONE;
+        let begun = Attribution::outside(times, split, (now, leaves), hold);
+        *story = add_taken(&mut attribution.taken, split, id, (begun, now), hit);
+        debug_assert_eq!(split.total(), leaves.since(times[0]));
     }
 }
