@@ -2,6 +2,7 @@
 //! met at run time.
 
 use super::{Check, require};
+use manx_core::drive::precondition::AgedLane;
 use manx_core::drive::{PreconditionSpec, PreconditionState, RainSpec};
 use manx_core::flash::{Capacity, Device, lanes, program_unit};
 use manx_core::ftl::{
@@ -156,13 +157,16 @@ pub(super) fn aged(
     }
     let (lane, ratio) = (LaneSpace::of(device, ftl), precondition.ratio);
     let key = "precondition.ratio";
+    let rows = ((lane.block / lane.row) as u32, lane.row as u32);
+    let aged = AgedLane::of(lane.raw as u32, rows, ratio);
     let valid = (ratio / 2.0 * lane.raw as f64).ceil() as u64;
     let user = lane.user - lane.map;
     let message = format!(
         "half of it is valid data, {valid} mapping units a lane, of which the host sees {user}"
     );
     require(valid <= user, key, ratio, message)?;
-    let free = (((1.0 - ratio) * lane.raw as f64) as u64).saturating_sub(lane.map + lane.cache);
+    let used = u64::from(aged.half) + u64::from(aged.stale) + lane.map + lane.cache;
+    let free = lane.raw.saturating_sub(used);
     let Blocks { held, who, .. } = Blocks::of(ftl, gc);
     let why = if ftl.placement == DataPlacement::None { "host, GC, reserve" } else { &who };
     let message = format!(

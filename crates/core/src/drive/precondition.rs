@@ -126,6 +126,28 @@ fn settle(
     })
 }
 
+/// A lane as SSDsim's make_aged leaves it, in mapping units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgedLane {
+    /// Half of `ratio` of the lane: so much is valid, and at least so much stale.
+    pub half: u32,
+    /// Rows with which a block begins that are stale: its loop goes on while
+    /// `n < page_block * aged_ratio + 1`, so a part of a page is a page.
+    pub stale_rows: u32,
+    /// Stale: the block with which `half` is reached has all of its stale rows.
+    pub stale: u32,
+}
+
+impl AgedLane {
+    /// A lane of `units`, in blocks of so many rows of so many mapping units.
+    pub fn of(units: u32, (rows, units_per_row): (u32, u32), ratio: f64) -> Self {
+        let half = (f64::from(units) * ratio / 2.0) as u32;
+        let stale_rows = ((f64::from(rows) * ratio + 1.0).ceil() as u32).min(rows);
+        let each = stale_rows * units_per_row;
+        Self { half, stale_rows, stale: half.div_ceil(each) * each }
+    }
+}
+
 /// SSDsim's make_aged: in each lane, blocks begin with stale pages until half of `ratio` of the
 /// lane is stale, and pages in address order follow until another half is valid (reference:
 /// tinyTailFlash, ssd.c make_aged, pagemap.c pre_set_page).
@@ -135,8 +157,8 @@ fn age(
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Preconditioned, Full> {
     let layout = map.layout().clone();
-    let half = (f64::from(layout.units_per_lane()) * ratio / 2.0) as u32;
-    let stale_rows = ((f64::from(layout.rows) * ratio) as u32 + 1).min(layout.rows);
+    let AgedLane { half, stale_rows, .. } =
+        AgedLane::of(layout.units_per_lane(), (layout.rows, layout.units_per_row), ratio);
     let mut lanes = vec![Ageing::default(); layout.lanes as usize];
     let mut work = Work::default();
     // With parity, that of a row of stripes follows its last data page.
@@ -178,6 +200,8 @@ fn age(
 struct Ageing {
     stale: u32,
     valid: u32,
+    /// The open block begins with stale rows.
+    begins_stale: bool,
     row: crate::units::Ppn,
     slot: u32,
 }
@@ -211,8 +235,8 @@ impl Ageing {
         Ok(())
     }
 
-    /// Opens the row for the next valid pages; a block begins with stale rows while there are not
-    /// enough of them.
+    /// Opens the row for the next valid pages; while there are not enough stale ones, a block
+    /// begins with `stale_rows`, all of them.
     fn open_row(
         &mut self,
         map: &mut PageMap,
@@ -225,7 +249,11 @@ impl Ageing {
         loop {
             self.row =
                 map.open_row_of(lane, Stream::Host, map.class_of_first_write()).ok_or(Full)?;
-            if self.stale >= half || map.layout().row_of(self.row) >= stale_rows {
+            let row = map.layout().row_of(self.row);
+            if row == 0 {
+                self.begins_stale = self.stale < half;
+            }
+            if !self.begins_stale || row >= stale_rows {
                 return Ok(());
             }
             self.stale += units;

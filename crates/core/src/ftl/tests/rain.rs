@@ -2,7 +2,7 @@
 //! that is left by preconditioning.
 
 use super::device;
-use crate::drive::precondition::precondition;
+use crate::drive::precondition::{AgedLane, precondition};
 use crate::drive::{PreconditionSpec, PreconditionState};
 use crate::flash::{Capacity, Device, Features};
 use crate::ftl::timeless::Writer;
@@ -172,6 +172,16 @@ fn a_random_overwrite_writes_its_parity_too_and_a_run_of_pages_shares_it() {
     }
 }
 
+/// Read off a run of the ttFlash authors' simulator, which prints 314,507 free pages a plane.
+#[test]
+fn a_plane_of_the_reference_is_aged_to_the_page() {
+    let plane = AgedLane::of(4096 * 256, (256, 1), 0.70);
+    assert_eq!(plane, AgedLane { half: 367_001, stale_rows: 181, stale: 367_068 });
+    assert_eq!(4096 * 256 - plane.half - plane.stale, 314_507);
+    let whole = AgedLane::of(1000, (100, 1), 0.5);
+    assert_eq!(whole, AgedLane { half: 250, stale_rows: 51, stale: 255 });
+}
+
 #[test]
 fn an_aged_drive_has_parity_and_as_much_valid_data_on_every_lane() {
     for (device, ftl, width) in geometries() {
@@ -187,7 +197,13 @@ fn an_aged_drive_has_parity_and_as_much_valid_data_on_every_lane() {
         let layout = map.layout();
         let units = layout.units_per_lane();
         let valid = |lane: Lane| map.mapping().count_valid(lane.0 * units, (lane.0 + 1) * units);
-        let half = (f64::from(units) * 0.3) as u32;
-        assert!(layout.each_lane().all(|lane| valid(lane) == half), "{half}");
+        let aged = AgedLane::of(units, (layout.rows, layout.units_per_row), 0.6);
+        assert_eq!(aged.half, (f64::from(units) * 0.3) as u32);
+        assert!(layout.each_lane().all(|lane| valid(lane) == aged.half), "{aged:?}");
+        // The block with which half is stale has all of its stale rows.
+        let blocks = |lane| (0..layout.blocks).map(move |index| layout.block(lane, index));
+        let rows = |lane| blocks(lane).map(|block| map.rows_programmed(block)).sum::<u32>();
+        let used = (aged.half + aged.stale).div_ceil(layout.units_per_row);
+        assert!(layout.each_lane().all(|lane| rows(lane) == used), "{aged:?}");
     }
 }
