@@ -275,6 +275,38 @@ print(*duckdb.sql(f"""
     assert!((numbers[5] / count - blocked).abs() < 1e-6);
 }
 
+/// A load of five times what the drive serves: rows stand in the order of completion, thousands of
+/// them behind later arrivals. The same drive does with them what it did.
+#[test]
+#[cfg_attr(not(feature = "parquet"), ignore = "built without Parquet")]
+fn the_requests_of_an_overloaded_run_replay() {
+    let requests = path("overloaded.parquet");
+    let load = ["workload.arrival=poisson", "workload.rate=30000", "workload.requests=50000"];
+    let run = ["run", "quick", "--no-cache", "--json"];
+    let mut args = [&run[..], &["--requests", &requests]].concat();
+    load.iter().for_each(|set| args.extend(["--set", set]));
+    let output = manx(&args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output = manx(&[&run[..], &["--trace", &requests]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (run, trace) = (&result["runs"][0], &result["runs"][0]["trace"]);
+    let counts = &trace["counts"];
+    assert_eq!((&run["requests"], &counts["requests"]), (&50_000.into(), &50_000.into()));
+    assert_eq!((&counts["altered"], &counts["dropped"]), (&0.into(), &0.into()));
+    assert!(counts["reordered"].as_u64().unwrap() > 20_000, "{counts}");
+    for op in ["read", "write"] {
+        let [replayed, recorded] = [&run[op], &trace["recorded"][op]];
+        for figure in ["count", "bytes", "mean_us", "stddev_us", "p50_us", "p99_us", "max_us"] {
+            assert!(recorded[figure].is_number(), "{op} {figure}");
+            assert_eq!(replayed[figure], recorded[figure], "{op} {figure}");
+        }
+    }
+    // Milliseconds and seconds: a queue, and reads that passed writes.
+    let mean = |op: &str| run[op]["mean_us"].as_f64().unwrap();
+    assert!(mean("read") > 5_000.0 && mean("write") > 20.0 * mean("read"));
+}
+
 #[test]
 fn a_file_of_requests_is_refused_before_the_run() {
     assert_refused(&["run", "quick", "--requests", "r.csv"], &["--requests r.csv", ".parquet"]);

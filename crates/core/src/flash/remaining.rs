@@ -8,8 +8,8 @@ use crate::units::{Channel, Die, Duration, Instant, Ppn};
 
 impl Flash {
     /// The token of the collection's operation that the die works on, and what is left of it. The
-    /// transfer that ends a read waits for those that have the channel now. An operation that may
-    /// be suspended is taken not to be suspended again.
+    /// transfer that ends a read, or that repeats a program's data, waits for those that have the
+    /// channel now. An operation that may be suspended is taken not to be suspended again.
     pub fn gc_operation_left(&self, now: Instant, die: Die) -> Option<(u32, Duration)> {
         if self.dies[die.index()].issued().0.gc { self.operation_left(now, die) } else { None }
     }
@@ -36,6 +36,15 @@ impl Flash {
                 due()
                     + self.timing.coarse_of(&self.layout, row)
                     + self.timing.program(&self.layout, row)
+            }
+            (Phase::Foggy, What::Program { row, sectors }) => {
+                due().max(self.channel_busy_for(now, die))
+                    + self.timing.command
+                    + self.timing.transfer(sectors)
+                    + self.timing.program(&self.layout, row)
+            }
+            (Phase::TransferringAgain, What::Program { row, .. }) => {
+                due() + self.timing.program(&self.layout, row)
             }
             (Phase::Copying | Phase::CopyReading, _) => self.whole_copy_left(now, die),
             (Phase::Erasing { steps_left }, _) => {

@@ -8,6 +8,7 @@ use crate::units::{Bandwidth, Bytes, Channel, Die, Duration, Instant, Lane, Ppn}
 
 mod order;
 mod passes;
+mod remaining;
 mod retry;
 mod whole;
 

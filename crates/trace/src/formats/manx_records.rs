@@ -133,8 +133,9 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Reading;
-    use crate::tests::{read, records, short};
+    use crate::tests::{opener, part, read, records, short, spec};
+    use crate::{Reading, TraceReader, survey};
+    use manx_base::units::Duration;
 
     const ROW: Row = Row {
         ns: 70,
@@ -209,5 +210,105 @@ mod tests {
             records(header(), TraceFormat::ManxRecords, Reading::default()).unwrap().is_empty()
         );
         assert!(records(b"MANX", TraceFormat::ManxRecords, Reading::default()).is_err());
+    }
+
+    /// Rows of a backlog as `--requests` writes them: one arrives each microsecond, and it ends
+    /// after up to `late` others that came behind it.
+    fn backlog(count: u64, late: u64) -> Vec<Row> {
+        let mut random = 1_u64;
+        let mut rows: Vec<_> = (0..count)
+            .map(|number| {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                // Nearly a third wait for nothing, as reads that pass the writes.
+                let waits = if (random >> 60) < 5 { 0 } else { (random >> 33) % late };
+                let latency = waits * 1000 + 1;
+                Row { ns: number * 1000, latency: Some(latency), offset: number * 512, ..ROW }
+            })
+            .collect();
+        rows.sort_by_key(|row| row.ns + row.latency.unwrap());
+        rows
+    }
+
+    /// Time, place and latency of each of `rows` in the order of time.
+    fn in_order(rows: &[Row]) -> Vec<(u64, u64, Option<u64>)> {
+        let mut rows: Vec<_> = rows.iter().map(|r| (r.ns, r.offset / 512, r.latency)).collect();
+        rows.sort();
+        rows
+    }
+
+    /// Reads the rows, and how many were put before others.
+    fn read_back(rows: &[Row]) -> (Vec<(u64, u64, Option<u64>)>, u64) {
+        let (format, parts) = (TraceFormat::ManxRecords, vec![part(file(rows))]);
+        let mut reader = TraceReader::new(format, Reading::default(), parts).unwrap();
+        let mut back = Vec::new();
+        while let Some(record) = reader.next_record().unwrap() {
+            let latency = record.latency.map(|latency| latency.as_ns());
+            back.push((record.at.as_ns(), record.lba.0, latency));
+        }
+        assert_eq!(reader.went_back(), None);
+        (back, reader.reordered())
+    }
+
+    #[test]
+    fn a_backlog_is_read_in_the_order_of_time_with_all_its_rows() {
+        let rows = backlog(100_000, 60_000);
+        let passed = rows.windows(2).filter(|pair| pair[1].ns < pair[0].ns).count();
+        assert!(passed > 20_000, "{passed} rows stand behind a later one");
+        let (back, reordered) = read_back(&rows);
+        assert!(back == in_order(&rows), "each row at its time, with its place and its latency");
+        assert!(reordered > passed as u64, "{reordered}");
+        let summary = survey(&spec(), &mut opener(file(&rows))).unwrap();
+        assert_eq!((summary.requests, summary.reordered), (100_000, reordered));
+        assert!(summary.altered.is_empty() && summary.dropped.is_empty() && !summary.is_cut);
+        assert_eq!(summary.doubts(), Vec::<String>::new());
+    }
+
+    /// The file of one request that so many others passed.
+    fn passed_by(others: u64) -> Vec<u8> {
+        let late = (1..=others).map(|number| Row { ns: 1000 + number, ..ROW });
+        file(&late.chain([Row { ns: 1000, device: 4, ..ROW }]).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_row_is_put_in_its_place_before_65_535_others_and_no_more() {
+        let first_of = |others| {
+            let mut reader = TraceReader::new(
+                TraceFormat::ManxRecords,
+                Reading::default(),
+                vec![part(passed_by(others))],
+            )
+            .unwrap();
+            let first = reader.next_record().unwrap().unwrap();
+            let mut count = 1;
+            while reader.next_record().unwrap().is_some() {
+                count += 1;
+            }
+            assert_eq!(count, others + 1, "no row is lost");
+            (reader.device_names()[first.device as usize].clone(), reader.went_back())
+        };
+        let (device, back) = first_of(65_535);
+        assert_eq!((device.as_str(), back), ("4", None));
+        let (device, back) = first_of(65_536);
+        let (place, farthest) = back.expect("it stands behind the window");
+        assert_eq!((device.as_str(), place.line, farthest), ("3", 65_537, Duration::from_ns(1)));
+    }
+
+    /// Requests of a second that end in the order against that in which they came.
+    #[test]
+    fn rows_farther_out_of_order_than_the_window_are_refused_where_they_are_many() {
+        let rows: Vec<_> = (0..100_000).rev().map(|ms| Row { ns: ms * 10_000, ..ROW }).collect();
+        let said = survey(&spec(), &mut opener(file(&rows))).unwrap_err().to_string();
+        let late = 100_000 - 65_536;
+        for piece in [
+            "record 65537: the trace is not in the order of time",
+            &format!("{late} of 100000 requests are earlier"),
+            "by up to 344.64ms",
+        ] {
+            assert!(said.contains(piece), "`{piece}` is not in: {said}");
+        }
+        // One alone is a doubt: its time is that of the row before it.
+        let summary = survey(&spec(), &mut opener(passed_by(65_536))).unwrap();
+        let doubts = summary.doubts().join(" ");
+        assert!(doubts.contains("1 of 65537 requests"), "{doubts}");
     }
 }

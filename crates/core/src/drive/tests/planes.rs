@@ -208,3 +208,59 @@ fn reads_suspend_the_erase_but_not_the_copies() {
     let at = copied - Duration::from_ms(1);
     assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), copied + times.erase_command + read);
 }
+
+/// Two planes of a die, each of which collects `valid` pages after its next write, one operation
+/// after the other, as the host lets them: no pages on other dies.
+fn two_planes(valid: u32) -> Bench {
+    let mut device = super::ttflash_256g(6);
+    (device.geometry.channels, device.geometry.ways, device.geometry.planes) = (1, 1, 2);
+    let gc = GcSpec {
+        mode: GcMode::Preemptive,
+        soft: mark(FREE).into(),
+        hard: 0.0.into(),
+        ..GcSpec::default()
+    };
+    Bench::new(device, super::write_through(), gc, |map| {
+        assert_eq!((map.layout().dies, map.layout().lanes), (1, 2));
+        assert!(map.copies_singly());
+        for plane in 0..2 {
+            let again = (valid..256).chain(256..256 + valid);
+            (0..256).chain(again).for_each(|k| super::write_before_the_run(map, plane + k * 2));
+        }
+    })
+}
+
+/// Each operation of a copy joins the die's list behind the other plane's, which waits there: read,
+/// read, program, program. One that went first would copy its whole victim alone.
+#[test]
+fn planes_of_a_die_that_copy_singly_take_turns_operation_by_operation() {
+    let valid = 5;
+    let mut bench = two_planes(valid);
+    let times = bench.times();
+    bench.write(start(), 600 * 2);
+    bench.write(start(), 600 * 2 + 1);
+    // The host's second program goes before the first collection's read.
+    let begins = start() + times.page_program() * 2;
+    let pair = (times.page_read() + times.page_program()) * 2;
+    let copied = |bench: &Bench| bench.drive.counters().copied_units;
+    for page in 0..u64::from(valid) {
+        let first = begins + pair * page + times.page_read() * 2 + times.page_program();
+        for (number, at) in [(1, first), (2, first + times.page_program())] {
+            bench.advance_to(at);
+            assert_eq!(copied(&bench), page * 2 + number - 1, "before {at:?}");
+            bench.advance_to(at + NS);
+            assert_eq!(copied(&bench), page * 2 + number, "at {at:?}");
+        }
+    }
+    // The erases follow in the same order.
+    let copied = begins + pair * u64::from(valid);
+    for number in [1, 2] {
+        let at = copied + (times.erase_command + times.erase) * number;
+        bench.advance_to(at);
+        assert_eq!(bench.drive.counters().erases, number - 1, "before {at:?}");
+        bench.advance_to(at + NS);
+        assert_eq!(bench.drive.counters().erases, number, "at {at:?}");
+    }
+    let counters = bench.drive.counters();
+    assert_eq!((counters.collections, counters.copied_units), (2, u64::from(valid) * 2));
+}

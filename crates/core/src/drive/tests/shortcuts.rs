@@ -21,6 +21,15 @@ fn full_of(units: u64, gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) ->
     full_with((units, true), gc, rain, spec)
 }
 
+/// The device with so many map units in a row.
+fn device_of(units: u64) -> Device {
+    let mut device = ttflash_256g(24);
+    (device.geometry.channels, device.geometry.ways) = (8, 2);
+    device.geometry.pages = 16 / units as u32;
+    device.geometry.page = Bytes::new(device.geometry.map_unit.get() * units);
+    device
+}
+
 /// The drive whose pages carry their versions, or not: then commands of one unit go directly.
 fn full_with(
     (units, with_content): (u64, bool),
@@ -28,10 +37,17 @@ fn full_with(
     rain: Option<&RainSpec>,
     spec: DriveSpec,
 ) -> Drive {
-    let mut device = ttflash_256g(24);
-    (device.geometry.channels, device.geometry.ways) = (8, 2);
-    device.geometry.pages = 16 / units as u32;
-    device.geometry.page = Bytes::new(device.geometry.map_unit.get() * units);
+    full_on(device_of(units), with_content, gc, rain, spec)
+}
+
+/// The drive of a device.
+fn full_on(
+    device: Device,
+    with_content: bool,
+    gc: &GcSpec,
+    rain: Option<&RainSpec>,
+    spec: DriveSpec,
+) -> Drive {
     let allocation = if rain.is_some() { Allocation::Static } else { Allocation::Dynamic };
     let ftl = FtlSpec { allocation, ..FtlSpec::default() };
     let width = rain.map_or(0, |rain| rain.width);
@@ -194,6 +210,25 @@ fn a_chain_that_copies_rows_goes_on_as_it_would_through_the_lists() {
         let gc = GcSpec { mode, copyback, soft, hard, ..GcSpec::default() };
         let spec = DriveSpec { buffer: Bytes::kib(512), scheduler, ..DriveSpec::default() };
         let drive = full_of(2 + seed, &gc, None, spec);
+        compare_with(drive, &gc, None, seed, |long| long.take_the_long_way());
+    }
+}
+
+/// Copies of one page, of planes that share their die: the other plane's operation may wait.
+#[test]
+fn copies_of_two_planes_of_a_die_go_as_they_would_through_the_lists() {
+    for (mode, seed) in GcMode::ALL.into_iter().flat_map(|mode| (0..2).map(move |at| (mode, at))) {
+        let mut device = device_of(1);
+        (device.geometry.ways, device.geometry.planes) = (1, 2);
+        let (scheduler, copyback) = (
+            [Scheduler::ReadFirst, Scheduler::OutOfOrder][seed as usize],
+            mode == GcMode::PlaneBlocking,
+        );
+        let (soft, hard) = (0.15.into(), [0.08, 0.12][seed as usize].into());
+        let gc = GcSpec { mode, copyback, soft, hard, ..GcSpec::default() };
+        let spec = DriveSpec { buffer: Bytes::kib(512), scheduler, ..DriveSpec::default() };
+        let drive = full_on(device, true, &gc, None, spec);
+        assert!(drive.ftl.copies_singly() && drive.flash.layout.lanes_per_die == 2);
         compare_with(drive, &gc, None, seed, |long| long.take_the_long_way());
     }
 }
