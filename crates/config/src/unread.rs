@@ -26,9 +26,21 @@ pub fn why_unread(scenario: &Scenario, key: &str) -> Option<String> {
         ["ftl", "map", name] => (*name != "cache" && scenario.ftl.map.cache.get() == 0)
             .then(|| "ftl.map.cache = \"0B\" has no use for it".to_string()),
         ["device", "slc", ..] => of_drive(scenario, "ftl", "pslc"),
+        ["device", "channel", "suspend_command"] => of_suspend_command(scenario),
         [section, name, ..] => of_drive(scenario, section, name),
         _ => None,
     }
+}
+
+/// As [`why_unread`], for the time of the commands of a suspension.
+fn of_suspend_command(scenario: &Scenario) -> Option<String> {
+    let (erase, program) = (scenario.erase.mode, scenario.program.mode);
+    let is_idle = matches!(erase, EraseMode::None | EraseMode::Ideal)
+        && matches!(program, ProgramMode::None | ProgramMode::Ideal);
+    let (erase, program) = (erase.name(), program.name());
+    is_idle.then(|| {
+        format!("erase.mode = \"{erase}\" with program.mode = \"{program}\" has no use for it")
+    })
 }
 
 /// As [`why_unread`], for a key of a job.

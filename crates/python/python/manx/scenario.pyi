@@ -187,16 +187,22 @@ class ChannelTimingKeys(TypedDict, total=False):
     rate: Rate
     command: Time
     erase_command: Time
+    suspend_command: Time
 
 class ChannelTiming(Section):
     """Times on a channel."""
-    def __init__(self, *, rate: Rate = ..., command: Time = ..., erase_command: Time = ...) -> None: ...
+    def __init__(self, *, rate: Rate = ..., command: Time = ..., erase_command: Time = ..., suspend_command: Time = ...) -> None: ...
     rate: Rate
     """Data rate in both directions."""
     command: Time
     """Command and address cycles of a read or a program."""
     erase_command: Time
     """Command and address cycles of an erase."""
+    suspend_command: Time
+    """
+    The command that suspends an erase or a program, and the one that resumes it. 0: neither takes
+    the channel, nor time.
+    """
 
 class FtlKeys(TypedDict, total=False):
     kind: Literal["page", "log-block"]
