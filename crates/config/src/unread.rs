@@ -5,7 +5,7 @@
 //! same.
 
 use super::Scenario;
-use manx_core::array::ReadStrategy;
+use manx_core::array::{RaidLevel, ReadStrategy};
 use manx_core::drive::{EraseLength, EraseMode, PreconditionState, ProgramMode, Reconstruct};
 use manx_core::flash::RetryMode;
 use manx_core::ftl::{DataPlacement, FtlKind, GcMode, Rotate, Victim};
@@ -120,6 +120,9 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         }
         ("host", name) if name != "on_timeout" => {
             (!host.resets(), format!("host.on_timeout = {}", word(&host.on_timeout)))
+        }
+        ("array", "parities") if array.is_on() => {
+            (array.level != RaidLevel::Ec, format!("array.level = {}", word(&array.level)))
         }
         ("array", name) => (!array.is_on() && name != "members", "array.members = 1".to_string()),
         ("rain", "cost_rule") if rain.width > 0 => {

@@ -5,6 +5,7 @@ mod array_causes;
 mod array_reference;
 mod causes;
 mod checkpoints;
+mod codes;
 mod cuts;
 mod dftl;
 mod draw;

@@ -994,7 +994,9 @@ class Recovery(Section):
 
 class ArrayKeys(TypedDict, total=False):
     members: int
-    level: Literal["raid0", "raid1", "raid5", "raid6"]
+    level: Literal["raid0", "raid1", "raid5", "raid6", "ec"]
+    parities: int
+    extra_reads: int
     chunk: Size
     strategy: Literal["direct", "proactive", "hedged", "iod1", "iod2", "iod3", "ioda", "ioda-adaptive", "harmonia", "rails", "mittos", "plm-rotation"]
     window: Time
@@ -1012,11 +1014,18 @@ class ArrayKeys(TypedDict, total=False):
 
 class Array(Section):
     """An array of drives."""
-    def __init__(self, *, members: int = ..., level: Literal["raid0", "raid1", "raid5", "raid6"] = ..., chunk: Size = ..., strategy: Literal["direct", "proactive", "hedged", "iod1", "iod2", "iod3", "ioda", "ioda-adaptive", "harmonia", "rails", "mittos", "plm-rotation"] = ..., window: Time = ..., guard: Time = ..., window_norm: Time = ..., hedge_after: Time = ..., slo: Time = ..., cache: Size = ..., destage_depth: int = ..., xor: Time = ..., fail_member: int = ..., fail_at: Time = ..., replace_after: Time = ..., rebuild_depth: int = ...) -> None: ...
+    def __init__(self, *, members: int = ..., level: Literal["raid0", "raid1", "raid5", "raid6", "ec"] = ..., parities: int = ..., extra_reads: int = ..., chunk: Size = ..., strategy: Literal["direct", "proactive", "hedged", "iod1", "iod2", "iod3", "ioda", "ioda-adaptive", "harmonia", "rails", "mittos", "plm-rotation"] = ..., window: Time = ..., guard: Time = ..., window_norm: Time = ..., hedge_after: Time = ..., slo: Time = ..., cache: Size = ..., destage_depth: int = ..., xor: Time = ..., fail_member: int = ..., fail_at: Time = ..., replace_after: Time = ..., rebuild_depth: int = ...) -> None: ...
     members: int
     """Drives, N; 1 is a drive alone."""
-    level: Literal["raid0", "raid1", "raid5", "raid6"]
+    level: Literal["raid0", "raid1", "raid5", "raid6", "ec"]
     """How data is kept on them."""
+    parities: int
+    """`ec`: parities in a row, r."""
+    extra_reads: int
+    """
+    Reads of other members beyond those that a computed page needs: of all that were asked those
+    count that come first (late binding).
+    """
     chunk: Size
     """Consecutive bytes on one member."""
     strategy: Literal["direct", "proactive", "hedged", "iod1", "iod2", "iod3", "ioda", "ioda-adaptive", "harmonia", "rails", "mittos", "plm-rotation"]
