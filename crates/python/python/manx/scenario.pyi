@@ -473,7 +473,7 @@ class Pslc(Section):
 class GcKeys(TypedDict, total=False):
     mode: Literal["nogc", "base", "controller", "preemptive", "channel-preemptive", "plane-blocking"]
     when: Literal["background", "foreground"]
-    victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random"]
+    victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random", "uniform"]
     unit: Literal["block", "plane-group", "superblock"]
     soft: float | str
     hard: float | str
@@ -494,12 +494,12 @@ class GcKeys(TypedDict, total=False):
 
 class Gc(Section):
     """How space is reclaimed."""
-    def __init__(self, *, mode: Literal["nogc", "base", "controller", "preemptive", "channel-preemptive", "plane-blocking"] = ..., when: Literal["background", "foreground"] = ..., victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random"] = ..., unit: Literal["block", "plane-group", "superblock"] = ..., soft: float | str = ..., hard: float | str = ..., last_block_soft: float | str = ..., last_block_hard: float | str = ..., reads_first: bool = ..., pace: Literal["off", "writes"] = ..., copyback: bool = ..., window: int = ..., choices: int = ..., per_channel: int = ..., cut_transfers: bool = ..., rotate: Literal["off", "static", "dynamic"] = ..., rotate_erases: bool = ..., rotate_urgent: bool = ..., rotate_window: Time = ..., rotate_hysteresis: float = ...) -> None: ...
+    def __init__(self, *, mode: Literal["nogc", "base", "controller", "preemptive", "channel-preemptive", "plane-blocking"] = ..., when: Literal["background", "foreground"] = ..., victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random", "uniform"] = ..., unit: Literal["block", "plane-group", "superblock"] = ..., soft: float | str = ..., hard: float | str = ..., last_block_soft: float | str = ..., last_block_hard: float | str = ..., reads_first: bool = ..., pace: Literal["off", "writes"] = ..., copyback: bool = ..., window: int = ..., choices: int = ..., per_channel: int = ..., cut_transfers: bool = ..., rotate: Literal["off", "static", "dynamic"] = ..., rotate_erases: bool = ..., rotate_urgent: bool = ..., rotate_window: Time = ..., rotate_hysteresis: float = ...) -> None: ...
     mode: Literal["nogc", "base", "controller", "preemptive", "channel-preemptive", "plane-blocking"]
     """The resource that a GC run blocks."""
     when: Literal["background", "foreground"]
     """When a GC run may start."""
-    victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random"]
+    victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random", "uniform"]
     """How the victim is chosen."""
     unit: Literal["block", "plane-group", "superblock"]
     """The blocks that are reclaimed at once."""

@@ -302,7 +302,8 @@ fn windowed_greedy_takes_the_emptiest_of_the_oldest_and_keeps_every_page() {
 }
 
 #[test]
-fn d_choices_and_random_take_closed_blocks_and_keep_every_page() {
+fn d_choices_and_random_ones_take_closed_blocks_and_keep_every_page() {
     play(Victim::DChoices);
     play(Victim::Random);
+    play(Victim::Uniform);
 }

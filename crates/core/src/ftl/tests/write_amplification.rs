@@ -130,6 +130,9 @@ fn victim_policies_amplify_in_their_known_order() {
     let (fifo, window) = (waf(Victim::Fifo, 1, 1), waf(Victim::WindowedGreedy, 1, 32));
     let random = waf(Victim::Random, 1, 1);
     assert!(greedy < ten && ten < two && two < random, "d-choices: {greedy} {ten} {two} {random}");
+    // A victim as full as the average block, and the pure form over what is not kept free.
+    let uniform = waf(Victim::Uniform, 1, 1);
+    assert!(random < uniform, "full blocks are copied too: {random} {uniform}");
     assert!(greedy < window && window < fifo, "windowed: {greedy} {window} {fifo}");
     assert!(fifo < random, "the oldest block is emptier than any: {fifo} {random}");
     let whole = waf(Victim::WindowedGreedy, 1, 256);
