@@ -50,8 +50,8 @@ pub struct ArraySpec {
     /// `ec`: parities in a row, r.
     #[serde(skip_serializing_if = "is_usual")]
     pub parities: u32,
-    /// Reads of other members beyond those that a computed page needs: of all that were asked those
-    /// count that come first (late binding).
+    /// Reads of other members beyond those that a reconstructed page needs: of all that were asked
+    /// those count that come first (late binding).
     #[serde(skip_serializing_if = "is_none")]
     pub extra_reads: u32,
     /// Consecutive bytes on one member.

@@ -1023,8 +1023,8 @@ class Array(Section):
     """`ec`: parities in a row, r."""
     extra_reads: int
     """
-    Reads of other members beyond those that a computed page needs: of all that were asked those
-    count that come first (late binding).
+    Reads of other members beyond those that a reconstructed page needs: of all that were asked
+    those count that come first (late binding).
     """
     chunk: Size
     """Consecutive bytes on one member."""
