@@ -27,13 +27,16 @@
 //! runs: an erase goes from step to step, a program has one end.
 
 use super::activity::Act;
-use super::blame::Keeper;
+use super::blame::{Keeper, Whose};
+use super::channel::Crossing;
 use super::die::{Operation, Phase, What};
 use super::fired::Fired;
 use super::pulses::{EraseLengths, Pulses};
 use super::stress::{BlockStress, Stress};
 use super::suspendable::{Before, Erases, SuspensionLimits, Suspensions, Work};
-use super::{Flash, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
+use super::{
+    Flash, ProgramSuspensionTimes, Progress, Stop, StopCommand, Suspendable, SuspensionTimes,
+};
 use crate::stats::SuspensionCounters;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
@@ -439,5 +442,42 @@ impl Flash {
         if let Some(blame) = &mut self.blame {
             blame.turns(now, slot, Keeper::Suspension);
         }
+    }
+
+    /// Sends the die's operation the command to stop: a part of it in this way when it arrives, or
+    /// (`None`) at the first safe point from then on. It is asked for a read of the host, or of
+    /// garbage collection.
+    pub fn send_stop(&mut self, now: Instant, die: Die, stop: Option<Stop>, gc: bool) {
+        let slot = die.index();
+        let Some(work) = self.suspensions.as_ref().and_then(|all| all.dies[slot]) else { return };
+        let operation = Operation { gc, ..work.operation };
+        let arrives = self.send(now, slot, Crossing::Suspend, &operation);
+        let sent = Some(StopCommand { arrives, stop });
+        let work = Work { sent, ..work };
+        self.keep(slot, work);
+        let due = match self.dies[slot].phase {
+            Phase::Resuming => work.or_command(now, work.resumed),
+            _ => work.next_turn(now),
+        };
+        self.timers.set(slot, due);
+    }
+
+    /// Sends the command to go on, if it is one; how long it is until the part goes on.
+    pub(super) fn send_resume(&mut self, now: Instant, slot: usize, work: &Work) -> Duration {
+        let crosses = match self.sends_stops(work.kind) {
+            true => self.send(now, slot, Crossing::Resume, &work.operation).since(now),
+            false => Duration::ZERO,
+        };
+        let time = self.suspensions.as_ref().map(|all| all.resume_time(work));
+        crosses + time.unwrap_or(Duration::ZERO)
+    }
+
+    /// A command takes its place on the channel; when it has crossed.
+    fn send(&mut self, now: Instant, slot: usize, what: Crossing, of: &Operation) -> Instant {
+        let at = (slot, self.dies[slot].channel);
+        let place = self.reserve(now, at, Whose::Suspension, what, of);
+        let act = if what == Crossing::Resume { Act::ResumeCommand } else { Act::SuspendCommand };
+        self.log(slot, (place.start, place.end), act, of);
+        place.end
     }
 }

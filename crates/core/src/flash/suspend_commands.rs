@@ -10,15 +10,13 @@
 //! crossed.
 //!
 //! Where the time is 0 nothing of this runs: a stop is an act of the die. No die of an `ideal`
-//! policy hears commands.
+//! policy hears commands. What sends them is in `suspend`.
 
-use super::activity::Act;
-use super::blame::Whose;
 use super::channel::Crossing;
-use super::die::{Operation, Phase};
+use super::die::Phase;
 use super::suspendable::Work;
-use super::{Flash, Stop, StopCommand, Suspendable};
-use crate::units::{Die, Duration, Instant};
+use super::{Flash, StopCommand, Suspendable};
+use crate::units::{Die, Duration};
 
 impl Flash {
     /// True when stops and resumptions of such operations are commands on the channel.
@@ -32,35 +30,7 @@ impl Flash {
         self.suspensions.as_ref()?.dies[die.index()].as_ref()?.sent
     }
 
-    /// Sends the die's operation the command to stop: a part of it in this way when it arrives, or
-    /// (`None`) at the first safe point from then on. It is asked for a read of the host, or of
-    /// garbage collection.
-    pub fn send_stop(&mut self, now: Instant, die: Die, stop: Option<Stop>, gc: bool) {
-        let slot = die.index();
-        let Some(work) = self.suspensions.as_ref().and_then(|all| all.dies[slot]) else { return };
-        let operation = Operation { gc, ..work.operation };
-        let arrives = self.send(now, slot, Crossing::Suspend, &operation);
-        let sent = Some(StopCommand { arrives, stop });
-        let work = Work { sent, ..work };
-        self.keep(slot, work);
-        let due = match self.dies[slot].phase {
-            Phase::Resuming => work.or_command(now, work.resumed),
-            _ => work.next_turn(now),
-        };
-        self.timers.set(slot, due);
-    }
-
-    /// Sends the command to go on, if it is one; how long it is until the part goes on.
-    pub(super) fn send_resume(&mut self, now: Instant, slot: usize, work: &Work) -> Duration {
-        let crosses = match self.sends_stops(work.kind) {
-            true => self.send(now, slot, Crossing::Resume, &work.operation).since(now),
-            false => Duration::ZERO,
-        };
-        let time = self.suspensions.as_ref().map(|all| all.resume_time(work));
-        crosses + time.unwrap_or(Duration::ZERO)
-    }
-
-    /// [`Flash::send_resume`], if the channel is free then.
+    /// From a resumption until the part goes on, if the channel is free then.
     pub(super) fn time_to_resume(&self, work: &Work) -> Duration {
         let command = match self.sends_stops(work.kind) {
             true => self.timing.suspend_command,
@@ -70,16 +40,7 @@ impl Flash {
         command + time.unwrap_or(Duration::ZERO)
     }
 
-    /// A command takes its place on the channel; when it has crossed.
-    fn send(&mut self, now: Instant, slot: usize, what: Crossing, of: &Operation) -> Instant {
-        let at = (slot, self.dies[slot].channel);
-        let place = self.reserve(now, at, Whose::Suspension, what, of);
-        let act = if what == Crossing::Resume { Act::ResumeCommand } else { Act::SuspendCommand };
-        self.log(slot, (place.start, place.end), act, of);
-        place.end
-    }
-
-    fn keep(&mut self, slot: usize, work: Work) {
+    pub(super) fn keep(&mut self, slot: usize, work: Work) {
         if let Some(suspensions) = &mut self.suspensions {
             suspensions.dies[slot] = Some(work);
         }

@@ -311,7 +311,7 @@ fn commands_on_the_channel_put_a_stop_and_a_resumption_off() {
             _ => (at + command + suspend, command + resume, suspend + into + command),
         };
         let aborted = if mode == ProgramMode::Ipc { into + command } else { Duration::ZERO };
-        // What is given up is done again.
+        // A phase that is given up is done again.
         let end = p.end() + p.read() + on + lost;
         assert_eq!(p.play(&[at]), (vec![stopped + p.read()], end, 1, aborted), "{mode:?}");
     }
