@@ -200,8 +200,8 @@ class ChannelTiming(Section):
     """Command and address cycles of an erase."""
     suspend_command: Time
     """
-    The command that suspends an erase or a program, and the one that resumes it. 0: neither takes
-    the channel, nor time.
+    The command that suspends an erase or a program, and the one that resumes it. 0: neither
+    takes the channel, nor time.
     """
 
 class FtlKeys(TypedDict, total=False):
@@ -1023,8 +1023,8 @@ class Array(Section):
     """`ec`: parities in a row, r."""
     extra_reads: int
     """
-    Reads of other members beyond those that a reconstructed page needs: of all that were asked
-    those count that come first (late binding).
+    Reads of other members beyond those that a reconstructed page needs: of all that were
+    asked those count that come first (late binding).
     """
     chunk: Size
     """Consecutive bytes on one member."""
