@@ -5,7 +5,7 @@
 //! same.
 
 use super::Scenario;
-use manx_core::array::ReadStrategy;
+use manx_core::array::{RaidLevel, ReadStrategy};
 use manx_core::drive::{EraseLength, EraseMode, PreconditionState, ProgramMode, Reconstruct};
 use manx_core::flash::RetryMode;
 use manx_core::ftl::{DataPlacement, FtlKind, GcMode, Rotate, Victim};
@@ -26,9 +26,21 @@ pub fn why_unread(scenario: &Scenario, key: &str) -> Option<String> {
         ["ftl", "map", name] => (*name != "cache" && scenario.ftl.map.cache.get() == 0)
             .then(|| "ftl.map.cache = \"0B\" has no use for it".to_string()),
         ["device", "slc", ..] => of_drive(scenario, "ftl", "pslc"),
+        ["device", "channel", "suspend_command"] => of_suspend_command(scenario),
         [section, name, ..] => of_drive(scenario, section, name),
         _ => None,
     }
+}
+
+/// As [`why_unread`], for the time of the commands of a suspension.
+fn of_suspend_command(scenario: &Scenario) -> Option<String> {
+    let (erase, program) = (scenario.erase.mode, scenario.program.mode);
+    let is_idle = matches!(erase, EraseMode::None | EraseMode::Ideal)
+        && matches!(program, ProgramMode::None | ProgramMode::Ideal);
+    let (erase, program) = (erase.name(), program.name());
+    is_idle.then(|| {
+        format!("erase.mode = \"{erase}\" with program.mode = \"{program}\" has no use for it")
+    })
 }
 
 /// As [`why_unread`], for a key of a job.
@@ -108,6 +120,9 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         }
         ("host", name) if name != "on_timeout" => {
             (!host.resets(), format!("host.on_timeout = {}", word(&host.on_timeout)))
+        }
+        ("array", "parities") if array.is_on() => {
+            (array.level != RaidLevel::Ec, format!("array.level = {}", word(&array.level)))
         }
         ("array", name) => (!array.is_on() && name != "members", "array.members = 1".to_string()),
         ("rain", "cost_rule") if rain.width > 0 => {

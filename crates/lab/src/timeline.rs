@@ -258,6 +258,8 @@ pub fn name_of(slice: &Slice) -> &'static str {
         (Act::ReadCommand, false) => "read command",
         (Act::ReadCommand, true) => "GC read command",
         (Act::EraseCommand, _) => "erase command",
+        (Act::SuspendCommand, _) => "suspend command",
+        (Act::ResumeCommand, _) => "resume command",
         (Act::DataOut, false) => "data out",
         (Act::DataOut, true) => "GC data out",
         (Act::DataRest, _) => "rest of data",

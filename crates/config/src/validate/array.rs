@@ -35,7 +35,12 @@ fn alone(array: &ArraySpec) -> Check {
 
 fn members(scenario: &Scenario) -> Check {
     let Scenario { array, device, .. } = scenario;
-    let (level, least) = (word(array.level), array.level.least_members());
+    let (level, most) = (word(array.level), MEMBERS_MAX - 2);
+    let (parities, is_code) = (array.parities, array.level == RaidLevel::Ec);
+    let message = format!("from 1 to {most}: parities of a row of \"ec\"");
+    let holds = !is_code || (1..=most).contains(&parities);
+    require(holds, "array.parities", parities, message)?;
+    let least = array.level.least_members(parities);
     let message = format!("from {least} ({level}) to {MEMBERS_MAX}");
     require(
         (least..=MEMBERS_MAX).contains(&array.members),
@@ -43,6 +48,17 @@ fn members(scenario: &Scenario) -> Check {
         array.members,
         message,
     )?;
+    let spare = array.level.parities(array.members, parities).saturating_sub(1);
+    let message = format!(
+        "from 0 to {spare}: of the {} other members of a row {} are read for a page of {level}",
+        array.members - 1,
+        array.members - 1 - spare
+    );
+    let message = match array.level {
+        RaidLevel::Raid0 => "0: a row of raid0 has nothing to compute a page from".to_string(),
+        _ => message,
+    };
+    require(array.extra_reads <= spare, "array.extra_reads", array.extra_reads, message)?;
     let unit = device.geometry.map_unit.get();
     let chunk = array.chunk.get();
     let drive = scenario.capacity().user.get();

@@ -136,7 +136,8 @@ pub(super) fn timing(device: &Device) -> Check {
     require((1..=64).contains(&steps), "device.timing.erase_steps", steps, "from 1 to 64 steps")?;
     require_rate(device.channel.rate, "device.channel.rate")?;
     require_operation_time(device.channel.command, "device.channel.command")?;
-    require_operation_time(device.channel.erase_command, "device.channel.erase_command")
+    require_operation_time(device.channel.erase_command, "device.channel.erase_command")?;
+    require_operation_time(device.channel.suspend_command, "device.channel.suspend_command")
 }
 
 /// Page types in an order of their own: whole word lines, a type a page.

@@ -22,6 +22,10 @@ fn arrays_of_every_level_load_with_books_and_timelines() {
         &["array.level=raid1", "array.members=2"],
         &["array.level=raid5", "array.members=24"],
         &["array.level=raid6", "measure.attribution=true"],
+        &["array.level=raid6", "array.extra_reads=1"],
+        &["array.level=ec", "array.members=5"],
+        &["array.level=ec", "array.parities=1", "array.members=3"],
+        &["array.level=ec", "array.parities=22", "array.members=24", "array.extra_reads=21"],
         &["array.strategy=ioda", "array.fail_at=1s", "array.replace_after=1s"],
         &["drive.brt=exact", "array.strategy=iod2"],
     ] {
@@ -34,6 +38,22 @@ fn an_array_that_cannot_be_is_answered_with_key_value_and_what_is_allowed() {
     let mistakes: &[(&[&str], &[&str])] = &[
         (&["array.members=25"], &["array.members", "25", "from 3 (\"raid5\") to 24"]),
         (&["array.members=2"], &["array.members", "2", "from 3 (\"raid5\") to 24"]),
+        (
+            &["array.level=ec", "array.parities=0"],
+            &["array.parities = 0", "from 1 to 22", "\"ec\""],
+        ),
+        (&["array.level=ec", "array.parities=23"], &["array.parities = 23", "from 1 to 22"]),
+        (&["array.level=ec"], &["array.members = 4", "from 5 (\"ec\") to 24"]),
+        (&["array.level=ec", "array.parities=-1"], &["array.parities"]),
+        (&["array.extra_reads=1"], &["array.extra_reads = 1", "from 0 to 0", "3 other", "3 are"]),
+        (
+            &["array.level=ec", "array.members=8", "array.extra_reads=3"],
+            &["array.extra_reads = 3", "from 0 to 2", "7 other", "5 are read", "\"ec\""],
+        ),
+        (
+            &["array.level=raid0", "array.extra_reads=1"],
+            &["array.extra_reads = 1", "nothing to compute a page from"],
+        ),
         (&["array.members=0"], &["array.members", "0", "1 (a drive alone) or more"]),
         (
             &["array.members=1", "array.strategy=ioda"],

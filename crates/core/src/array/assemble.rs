@@ -97,7 +97,8 @@ impl<L: MemberLink> Array<L> {
         let Shape { page_sectors, pages, reserve } = shape;
         let chunk =
             (spec.chunk.get() / (u64::from(page_sectors) * crate::units::SECTOR)).max(1) as u32;
-        let layout = ArrayLayout::new(spec.level, spec.members, chunk, page_sectors, pages);
+        let layout =
+            ArrayLayout::new((spec.level, spec.parities), spec.members, chunk, page_sectors, pages);
         let mut strategy = strategy::of(spec, seed);
         strategy.reserve(reserve);
         Self {

@@ -3,7 +3,7 @@
 use super::link::Stamps;
 use super::{Array, parity};
 #[cfg(test)]
-use crate::units::Member;
+use crate::units::{Instant, Member};
 
 impl Array {
     /// The parity of what the members hold at the start.
@@ -25,6 +25,14 @@ impl Array {
         }
         // A drive's own parity is made of what it holds now.
         self.members.iter_mut().for_each(|member| member.drive_mut().make_parity());
+    }
+
+    /// The member fails now.
+    #[cfg(test)]
+    pub(crate) fn fails(&mut self, now: Instant, member: Member) {
+        if self.fail_member(now, member, false) {
+            self.bury(now, member);
+        }
     }
 
     /// Rows whose parity is not that of their data, if `content` is what each member holds of each

@@ -22,7 +22,7 @@ impl<L: MemberLink> Array<L> {
     /// members are failed.
     pub(super) fn fail_who_cannot_read(&mut self, now: Instant, slot: u32) {
         let (number, unread) = (self.rows[slot].row, self.rows[slot].unread);
-        let computes = matches!(self.layout.level, RaidLevel::Raid5 | RaidLevel::Raid6);
+        let computes = self.layout.level.computes();
         if unread == 0 || !computes || self.obtainable(slot).count_ones() >= self.layout.data {
             return;
         }

@@ -31,25 +31,34 @@ pub enum RaidLevel {
     Raid5,
     /// Two parities: any two members may be missing.
     Raid6,
+    /// `array.parities` of them, an erasure code: any so many members may be missing.
+    Ec,
 }
 
 impl RaidLevel {
-    /// Members whose content follows from the others' in each row.
-    pub fn parities(self, members: u32) -> u32 {
+    /// Members whose content follows from the others' in each row, so many of an erasure code.
+    pub fn parities(self, members: u32, of_code: u32) -> u32 {
         match self {
             Self::Raid0 => 0,
             Self::Raid1 => members - 1,
             Self::Raid5 => 1,
             Self::Raid6 => 2,
+            Self::Ec => of_code,
         }
     }
 
+    /// True where a page is computed from several others.
+    pub fn computes(self) -> bool {
+        matches!(self, Self::Raid5 | Self::Raid6 | Self::Ec)
+    }
+
     /// The fewest members that make sense.
-    pub fn least_members(self) -> u32 {
+    pub fn least_members(self, of_code: u32) -> u32 {
         match self {
             Self::Raid0 | Self::Raid1 => 2,
             Self::Raid5 => 3,
             Self::Raid6 => 4,
+            Self::Ec => of_code.saturating_add(2),
         }
     }
 }
@@ -85,13 +94,13 @@ pub struct Place {
 impl ArrayLayout {
     /// An array of `members` with `member_pages` pages each and chunks of `chunk` pages.
     pub fn new(
-        level: RaidLevel,
+        (level, of_code): (RaidLevel, u32),
         members: u32,
         chunk: u32,
         page_sectors: u32,
         member_pages: u32,
     ) -> Self {
-        let data = members - level.parities(members);
+        let data = members - level.parities(members, of_code);
         Self { level, members, data, chunk, page_sectors, rows: member_pages / chunk * chunk }
     }
 
@@ -162,7 +171,7 @@ mod tests {
     /// md's left-symmetric table for four members, as every text on RAID-5 prints it.
     #[test]
     fn raid5_of_four_is_left_symmetric() {
-        let layout = ArrayLayout::new(RaidLevel::Raid5, 4, 1, 8, 8);
+        let layout = ArrayLayout::new((RaidLevel::Raid5, 0), 4, 1, 8, 8);
         let row = |row: u32| -> Vec<String> {
             let name = |index| {
                 if index < 3 { format!("{}", layout.page(row, index)) } else { "P".to_string() }
@@ -178,7 +187,7 @@ mod tests {
 
     #[test]
     fn raid6_has_q_after_p_and_data_after_both() {
-        let layout = ArrayLayout::new(RaidLevel::Raid6, 4, 1, 8, 8);
+        let layout = ArrayLayout::new((RaidLevel::Raid6, 0), 4, 1, 8, 8);
         let members = |row| (0..4).map(|index| layout.member(row, index).0).collect::<Vec<_>>();
         // Data 0 and 1, then P and Q.
         assert_eq!(members(0), [1, 2, 3, 0]);
@@ -194,8 +203,9 @@ mod tests {
             (RaidLevel::Raid5, 5, 3),
             (RaidLevel::Raid6, 6, 1),
             (RaidLevel::Raid5, 3, 16),
+            (RaidLevel::Ec, 9, 2),
         ] {
-            let layout = ArrayLayout::new(level, members, chunk, 8, 100);
+            let layout = ArrayLayout::new((level, 4), members, chunk, 8, 100);
             assert_eq!(layout.rows, 100 / chunk * chunk);
             let mut taken = vec![false; (layout.rows * members) as usize];
             for page in 0..layout.pages() {

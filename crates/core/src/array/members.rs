@@ -120,7 +120,8 @@ impl<L: MemberLink> MemberDrive<L> {
         let array = match level {
             RaidLevel::Raid0 | RaidLevel::Raid1 => ArrayType::Mirror,
             RaidLevel::Raid5 => ArrayType::SingleParity,
-            RaidLevel::Raid6 => ArrayType::DoubleParity,
+            // The specification has no more: they rotate one at a time all the same.
+            RaidLevel::Raid6 | RaidLevel::Ec => ArrayType::DoubleParity,
         };
         let schedule = schedule.map(|windows| Schedule { array, windows });
         let config = Config { schedule, ..Config::default() };
@@ -210,7 +211,7 @@ impl<L: MemberLink> Array<L> {
         let does_without = match self.spec.level {
             RaidLevel::Raid0 => false,
             RaidLevel::Raid1 => is_new || (0..).zip(&self.members).any(has_copy),
-            RaidLevel::Raid5 | RaidLevel::Raid6 => true,
+            RaidLevel::Raid5 | RaidLevel::Raid6 | RaidLevel::Ec => true,
         };
         if does_without {
             if self.fail_member(now, member, true) {
@@ -234,7 +235,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// The member is gone, and is asked nothing any more; false when it was gone before.
-    fn fail_member(&mut self, now: Instant, member: Member, refused: bool) -> bool {
+    pub(super) fn fail_member(&mut self, now: Instant, member: Member, refused: bool) -> bool {
         let Some(dead) = self.members.get_mut(member.index()) else { return false };
         if dead.state == State::Dead {
             return false;

@@ -1,7 +1,9 @@
 //! The arithmetic of redundancy, on the stamps that stand for pages: P is the XOR of a row's data,
 //! Q its sum with powers of a generator over GF(2^8), as in Linux' RAID-6 (H. P. Anvin, "The
 //! mathematics of RAID-6"). A stamp is four bytes of such a page. In a mirror every "parity" is a
-//! copy, which is the XOR of one page.
+//! copy, which is the XOR of one page. With `ec` the parities are those of a Cauchy Reed-Solomon
+//! code (Bloemer et al., ICSI TR-95-048): every square part of its matrix can be inverted, so that
+//! any k pages of a row give all others. Its first parity is P.
 //!
 //! A page that is computed wrongly is read wrongly: the oracle sees it.
 
@@ -9,13 +11,13 @@ use super::layout::{ArrayLayout, RaidLevel};
 use super::link::Matter;
 
 /// x * 2 in GF(2^8) mod x^8 + x^4 + x^3 + x^2 + 1, for four bytes at once.
-fn double(x: u32) -> u32 {
+const fn double(x: u32) -> u32 {
     let high = x & 0x8080_8080;
     ((x << 1) & 0xfefe_fefe) ^ ((high >> 7) * 0x1d)
 }
 
 /// x * y in GF(2^8) for each of the four bytes of x.
-pub fn times(mut x: u32, mut y: u8) -> u32 {
+pub const fn times(mut x: u32, mut y: u8) -> u32 {
     let mut product = 0;
     while y != 0 {
         if y & 1 != 0 {
@@ -33,9 +35,34 @@ fn power(n: u32) -> u8 {
 }
 
 /// 1 / x for x other than 0: x^254.
-fn inverse(x: u8) -> u8 {
-    (0..253).fold(x, |product, _| times(product.into(), x) as u8)
+const fn inverse(x: u8) -> u8 {
+    // 254 is 2 + 4 + .. + 128.
+    let (mut square, mut product, mut bit) = (x, 1, 1);
+    while bit < 8 {
+        square = times(square as u32, square) as u8;
+        (product, bit) = (times(product as u32, square) as u8, bit + 1);
+    }
+    product
 }
+
+/// More members than an array has.
+const SIDE: usize = 32;
+
+/// Factors of the code by parity and data page: 1 / (x + y) of Cauchy's matrix, with x the parity's
+/// number and y 255 less the page's, each page's times what makes its factor in P 1.
+static CODE: [[u8; SIDE]; SIDE] = {
+    let (mut code, mut parity) = ([[0; SIDE]; SIDE], 0);
+    while parity < SIDE {
+        let mut index = 0;
+        while index < SIDE {
+            let y = 255 - index as u8;
+            code[parity][index] = times(y as u32, inverse(y ^ parity as u8)) as u8;
+            index += 1;
+        }
+        parity += 1;
+    }
+    code
+};
 
 /// Share of the data page `index` in the parity `parity` (0 is P, 1 is Q; a mirror has copies
 /// only).
@@ -46,8 +73,11 @@ pub(super) fn share<M: Matter>(
     index: u32,
     stamp: u32,
 ) -> u32 {
-    let is_q = level == RaidLevel::Raid6 && parity == 1;
-    if is_q { matter.times(stamp, power(index)) } else { stamp }
+    match (level, parity) {
+        (RaidLevel::Raid6, 1) => matter.times(stamp, power(index)),
+        (RaidLevel::Ec, 1..) => matter.times(stamp, CODE[parity as usize][index as usize]),
+        _ => stamp,
+    }
 }
 
 /// A row of stamps by index, data before parity; `None` is not known.
@@ -92,6 +122,20 @@ fn solve<M: Matter>(matter: &mut M, layout: &ArrayLayout, row: &Row) -> Option<V
         ([], _) => {}
         (_, RaidLevel::Raid0) => return None,
         ([_], RaidLevel::Raid1) => data[0] = row[k..].iter().copied().flatten().next()?,
+        (missing, RaidLevel::Ec) => {
+            let stored = |parity: &usize| row.get(k + *parity).copied().flatten().is_some();
+            let used: Vec<usize> = (0..row.len() - k).filter(stored).take(missing.len()).collect();
+            let matrix = used.iter().map(|p| missing.iter().map(|at| CODE[*p][*at]).collect());
+            let inverse = inverted(matrix.collect(), missing.len())?;
+            let rests: Vec<u32> =
+                used.iter().map(|parity| rest(matter, &data, *parity)).collect::<Option<_>>()?;
+            for (at, factors) in missing.iter().zip(inverse) {
+                data[*at] = factors.into_iter().zip(&rests).fold(0, |sum, (factor, rest)| {
+                    let share = matter.times(*rest, factor);
+                    matter.sum(sum, share)
+                });
+            }
+        }
         ([one], level) => {
             data[*one] = match (rest(matter, &data, 0), level) {
                 (Some(p), _) => p,
@@ -114,6 +158,33 @@ fn solve<M: Matter>(matter: &mut M, layout: &ArrayLayout, row: &Row) -> Option<V
         _ => return None,
     }
     Some(data)
+}
+
+/// The inverse of a square matrix of `side` rows, by Gauss and Jordan; `None` where it has fewer
+/// rows, or no inverse.
+fn inverted(mut matrix: Vec<Vec<u8>>, side: usize) -> Option<Vec<Vec<u8>>> {
+    if matrix.len() < side {
+        return None;
+    }
+    for (at, row) in matrix.iter_mut().enumerate() {
+        row.extend((0..side).map(|other| u8::from(other == at)));
+    }
+    for column in 0..side {
+        let pivot = (column..side).find(|row| matrix[*row][column] != 0)?;
+        matrix.swap(column, pivot);
+        let factor = inverse(matrix[column][column]);
+        matrix[column].iter_mut().for_each(|x| *x = times((*x).into(), factor) as u8);
+        let pivot = matrix[column].clone();
+        for (at, row) in matrix.iter_mut().enumerate() {
+            let factor = row[column];
+            if at != column && factor != 0 {
+                let pairs = row.iter_mut().zip(&pivot);
+                pairs.for_each(|(x, y)| *x ^= times((*y).into(), factor) as u8);
+            }
+        }
+    }
+    matrix.iter_mut().for_each(|row| drop(row.drain(..side)));
+    Some(matrix)
 }
 
 #[cfg(test)]
@@ -151,17 +222,71 @@ mod tests {
         assert_eq!(powers.len(), 255);
     }
 
+    /// The code of 24 members with each number of parities: sets of missing pages at random, of
+    /// data and parities together, for all of them are too many.
+    #[test]
+    fn the_widest_codes_bear_as_many_as_they_have_parities() {
+        let mut rng = Rng::stream(1, "codes");
+        let members = 24;
+        for parities in 1..=22 {
+            let layout = ArrayLayout::new((RaidLevel::Ec, parities), members, 1, 8, 64);
+            let mut row: Row = (0..layout.data).map(|_| Some(rng.next_u64() as u32)).collect();
+            row.resize(members as usize, None);
+            let whole: Row =
+                (0..members).map(|index| recover(&mut Stamps, &layout, &row, index)).collect();
+            // The first parity is P, as a naive sum has it; the second the sum of Cauchy's shares.
+            let naive = |parity: u8| {
+                let byte = |shift: u32| {
+                    row[..layout.data as usize].iter().enumerate().fold(0, |sum, (at, stamp)| {
+                        let (y, page) = (255 - at as u8, (stamp.unwrap() >> shift) as u8);
+                        let (mut factor, mut x) = (1, y ^ parity);
+                        // y / (y + x), by search.
+                        while naive_times(factor, x) != y {
+                            factor += 1;
+                        }
+                        x = naive_times(factor, page);
+                        sum ^ x
+                    })
+                };
+                [0, 8, 16, 24].map(byte)
+            };
+            for parity in 0..parities {
+                let stored = whole[(layout.data + parity) as usize].unwrap();
+                assert_eq!(stored.to_le_bytes(), naive(parity as u8), "{parity} of {parities}");
+            }
+            for _ in 0..40 {
+                let mut known = whole.clone();
+                for lost in 0..=parities {
+                    let left: Vec<usize> =
+                        (0..members as usize).filter(|at| known[*at].is_some()).collect();
+                    known[left[rng.below(left.len() as u64) as usize]] = None;
+                    let holes = (0..members).filter(|at| known[*at as usize].is_none());
+                    for at in holes {
+                        let back = recover(&mut Stamps, &layout, &known, at);
+                        let is_enough = lost < parities;
+                        assert_eq!(back, whole[at as usize].filter(|_| is_enough), "{parities}");
+                    }
+                }
+            }
+        }
+    }
+
     /// Whatever is missing, up to as many as there are parities, comes back; one more does not.
     #[test]
     fn what_is_missing_comes_back() {
         let mut rng = Rng::stream(1, "parity");
-        for (level, members) in [
-            (RaidLevel::Raid1, 2),
-            (RaidLevel::Raid1, 3),
-            (RaidLevel::Raid5, 4),
-            (RaidLevel::Raid6, 7),
+        for (level, of_code, members) in [
+            (RaidLevel::Raid1, 0, 2),
+            (RaidLevel::Raid1, 0, 3),
+            (RaidLevel::Raid5, 0, 4),
+            (RaidLevel::Raid6, 0, 7),
+            (RaidLevel::Ec, 1, 4),
+            (RaidLevel::Ec, 2, 6),
+            (RaidLevel::Ec, 3, 9),
+            (RaidLevel::Ec, 4, 10),
+            (RaidLevel::Ec, 7, 9),
         ] {
-            let layout = ArrayLayout::new(level, members, 1, 8, 64);
+            let layout = ArrayLayout::new((level, of_code), members, 1, 8, 64);
             let mut row: Row = (0..layout.data).map(|_| Some(rng.next_u64() as u32)).collect();
             row.extend((layout.data..members).map(|_| None));
             let whole: Row =

@@ -1,10 +1,11 @@
 //! Reads: pieces from their own members, and pieces that are computed from the rest of their rows.
 //!
 //! A piece whose member fails it fast is computed: k of the other members are read at the same
-//! place. When one of those fails too and nobody is left to ask, the strategy chooses: the piece is
-//! waited for at its own member, or the others at theirs, those first that are free first; who is
-//! waited for is asked again and must wait (its true cost; the IODA artefact hid it behind 100 us).
-//! Busy remaining times of different instants are compared as instants.
+//! place, and `extra_reads` more, of which the last are not waited for. When one of those fails too
+//! and nobody is left to ask, the strategy chooses: the piece is waited for at its own member, or
+//! the others at theirs, those first that are free first; who is waited for is asked again and must
+//! wait (its true cost; the IODA artefact hid it behind 100 us). Busy remaining times of different
+//! instants are compared as instants.
 
 use super::link::MemberLink;
 use super::piece::{Piece, Rebuild};
@@ -231,7 +232,8 @@ impl<L: MemberLink> Array<L> {
         let Rebuild { piece, row, rows, .. } = self.rebuilds[rebuild];
         let target = self.pieces[piece].member;
         let Rebuild { asked, refused, .. } = self.rebuilds[rebuild];
-        let mut missing = self.layout.data.saturating_sub((asked & !refused).count_ones());
+        let wanted = self.layout.data + self.spec.extra_reads;
+        let mut missing = wanted.saturating_sub((asked & !refused).count_ones());
         // Data first, parities last; who had better not be read comes after those who may.
         for avoided in [false, true] {
             for index in 0..self.layout.members {
@@ -248,7 +250,8 @@ impl<L: MemberLink> Array<L> {
                 self.ask_member(now, rebuild, member, self.strategy.flag());
             }
         }
-        if missing > 0 {
+        let Rebuild { asked, refused, .. } = self.rebuilds[rebuild];
+        if (asked & !refused).count_ones() < self.layout.data {
             return self.is_stuck(now, rebuild);
         }
         self.look_if_known(now, rebuild);
@@ -382,6 +385,8 @@ impl<L: MemberLink> Array<L> {
         if got.count_ones() < self.layout.data {
             return;
         }
+        // Those that were asked beyond what it takes come too late.
+        self.rebuilds[rebuild].waits = 0;
         let ticket = self.pieces[piece].ticket;
         let at = now + self.spec.xor * u64::from(rows);
         if at == now {

@@ -47,6 +47,13 @@ pub struct ArraySpec {
     pub members: u32,
     /// How data is kept on them.
     pub level: RaidLevel,
+    /// `ec`: parities in a row, r.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub parities: u32,
+    /// Reads of other members beyond those that a reconstructed page needs: of all that were asked
+    /// those count that come first (late binding).
+    #[serde(skip_serializing_if = "is_none")]
+    pub extra_reads: u32,
     /// Consecutive bytes on one member.
     pub chunk: Bytes,
     /// How it reads.
@@ -81,11 +88,24 @@ pub struct ArraySpec {
     pub rebuild_depth: u32,
 }
 
+/// Parities of a code that says nothing else.
+const PARITIES: u32 = 3;
+
+fn is_usual(parities: &u32) -> bool {
+    *parities == PARITIES
+}
+
+fn is_none(reads: &u32) -> bool {
+    *reads == 0
+}
+
 impl Default for ArraySpec {
     fn default() -> Self {
         Self {
             members: 1,
             level: RaidLevel::Raid5,
+            parities: PARITIES,
+            extra_reads: 0,
             chunk: Bytes::kib(4),
             strategy: ReadStrategy::Direct,
             brought: External::default(),
@@ -116,7 +136,7 @@ impl ArraySpec {
         if !self.is_on() {
             return user;
         }
-        let data = self.members - self.level.parities(self.members);
+        let data = self.members - self.level.parities(self.members, self.parities);
         Bytes::new(user.get() / self.chunk.get() * self.chunk.get() * u64::from(data))
     }
 }

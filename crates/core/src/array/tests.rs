@@ -2,6 +2,7 @@
 //! collects one victim or none, exact to the nanosecond.
 
 mod causes;
+mod late_binding;
 mod shares;
 
 use super::{Array, ArraySpec, RaidLevel, ReadStrategy};

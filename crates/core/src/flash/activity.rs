@@ -36,6 +36,10 @@ pub enum Act {
     ReadCommand,
     /// The command of an erase, on a channel.
     EraseCommand,
+    /// The command that suspends an erase or a program, on a channel.
+    SuspendCommand,
+    /// The command that lets it go on, on a channel.
+    ResumeCommand,
     /// Data read, on a channel.
     DataOut,
     /// The command of a program and its data, on a channel.
@@ -49,7 +53,13 @@ impl Act {
     pub const fn is_on_channel(self) -> bool {
         matches!(
             self,
-            Act::ReadCommand | Act::EraseCommand | Act::DataOut | Act::DataIn | Act::DataRest
+            Act::ReadCommand
+                | Act::EraseCommand
+                | Act::SuspendCommand
+                | Act::ResumeCommand
+                | Act::DataOut
+                | Act::DataIn
+                | Act::DataRest
         )
     }
 }

@@ -101,6 +101,9 @@ pub(super) enum Whose {
     Leaving,
     /// The one that is preloaded.
     Preloaded,
+    /// The one that can be suspended: a command to stop it or to let it go on. What that waits for
+    /// is in the times of the die, as `erase`, `program` or `suspension`.
+    Suspension,
 }
 
 /// Waits of an operation inside the flash, after its die had begun it.
@@ -163,6 +166,8 @@ struct DieBooks {
     array_began: Kept,
     leaving: Waits,
     preloaded: Waits,
+    /// Of commands of a suspension; nobody asks for them.
+    commands: Waits,
     /// Since when data waits inside the die for a held channel or a full register.
     waiting_since: Instant,
 }
@@ -180,6 +185,7 @@ impl DieBooks {
             Whose::Current => &mut self.current,
             Whose::Leaving => &mut self.leaving,
             Whose::Preloaded => &mut self.preloaded,
+            Whose::Suspension => &mut self.commands,
         }
     }
 }
@@ -198,6 +204,7 @@ impl Blame {
             array_began: [0; KEEPERS],
             leaving: Waits::default(),
             preloaded: Waits::default(),
+            commands: Waits::default(),
             waiting_since: Instant::START,
         };
         let channels = (0..channels).map(|_| Ring::default()).collect();

@@ -34,6 +34,10 @@ pub(super) enum Crossing {
     Command,
     /// The command of an erase.
     EraseCommand,
+    /// The command that suspends an erase or a program.
+    Suspend,
+    /// The command that lets it go on.
+    Resume,
     /// So many sectors that were read.
     Out(u32),
     /// The command of a program and so many sectors.
@@ -47,6 +51,7 @@ impl Crossing {
         match self {
             Crossing::Command => timing.command,
             Crossing::EraseCommand => timing.erase_command,
+            Crossing::Suspend | Crossing::Resume => timing.suspend_command,
             Crossing::Out(sectors) => timing.transfer(sectors),
             Crossing::In(sectors) => timing.command + timing.transfer(sectors),
         }

@@ -30,6 +30,7 @@ impl Crossing {
         match self {
             Crossing::Command => (timing.command, 0),
             Crossing::EraseCommand => (timing.erase_command, 0),
+            Crossing::Suspend | Crossing::Resume => (timing.suspend_command, 0),
             Crossing::Out(sectors) => (Duration::ZERO, sectors),
             Crossing::In(sectors) => (timing.command, sectors),
         }
@@ -45,6 +46,8 @@ impl Crossing {
         match self {
             Crossing::Command => [Act::ReadCommand, Act::Read, Act::Read],
             Crossing::EraseCommand => [Act::EraseCommand, Act::Erase, Act::Erase],
+            Crossing::Suspend => [Act::SuspendCommand; 3],
+            Crossing::Resume => [Act::ResumeCommand; 3],
             Crossing::Out(_) => [Act::DataOut, Act::DataRest, Act::DataRest],
             Crossing::In(_) => [Act::DataIn, Act::DataRest, Act::Program],
         }
@@ -184,6 +187,7 @@ impl Flash {
             Whose::Leaving => self.timers.delay(dies + slot, delay),
             // It has no timer before the program ahead of it is done.
             Whose::Preloaded => {}
+            Whose::Suspension => self.suspension_comes_later(slot, moved.crossing, delay),
         }
         if let Some(blame) = &mut self.blame {
             blame.delayed(slot, whose, delay, gc);
@@ -215,7 +219,7 @@ impl Flash {
         self.move_slices(&moved.crossing.acts(), moved.die, moved.logged, before, delay);
         let keeps_its_die = match moved.whose {
             Whose::Current => true,
-            Whose::Leaving => false,
+            Whose::Leaving | Whose::Suspension => false,
             Whose::Preloaded => !self.dies[moved.die].has_preloaded(),
         };
         if keeps_its_die {

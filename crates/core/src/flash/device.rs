@@ -156,4 +156,8 @@ pub struct ChannelTiming {
     pub command: Duration,
     /// Command and address cycles of an erase.
     pub erase_command: Duration,
+    /// The command that suspends an erase or a program, and the one that resumes it. 0: neither
+    /// takes the channel, nor time.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub suspend_command: Duration,
 }

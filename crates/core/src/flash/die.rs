@@ -174,6 +174,7 @@ impl DieState {
                 load.end += delay;
                 load.start += if whole { delay } else { Duration::ZERO };
             }
+            (Whose::Suspension, ..) => {}
             // A preloaded program may have become the one under way.
             _ => {
                 self.behind_gc |= gc;

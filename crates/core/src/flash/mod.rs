@@ -50,6 +50,7 @@ mod slot;
 mod spare;
 mod stress;
 mod suspend;
+mod suspend_commands;
 mod suspendable;
 mod timing;
 mod train;
@@ -77,7 +78,8 @@ pub use slc::SlcTiming;
 pub use spare::Spare;
 pub use stress::BlockStress;
 pub use suspendable::{
-    ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionLimits, SuspensionTimes,
+    ProgramSuspensionTimes, Progress, Stop, StopCommand, Suspendable, SuspensionLimits,
+    SuspensionTimes,
 };
 pub use timing::{Timing, page_types};
 

@@ -18,20 +18,25 @@
 //! allowed it runs to its end. Where that time is over inside a part the die has a turn, as at a
 //! safe point.
 //!
+//! A stop and a resumption are commands on the channel where the device gives these a time
+//! (`suspend_commands`).
+//!
 //! Traps: while an operation is suspended the die is neither idle nor busy
 //! ([`Flash::is_suspended`]): only what [`Flash::start`] is given then runs, and the caller resumes
-//! it. The commands of a suspension take no channel time. Without [`Flash::allow_suspension`] and
-//! [`Flash::allow_program_suspension`] none of this runs: an erase goes from step to step, a
-//! program has one end.
+//! it. Without [`Flash::allow_suspension`] and [`Flash::allow_program_suspension`] none of this
+//! runs: an erase goes from step to step, a program has one end.
 
 use super::activity::Act;
-use super::blame::Keeper;
+use super::blame::{Keeper, Whose};
+use super::channel::Crossing;
 use super::die::{Operation, Phase, What};
 use super::fired::Fired;
 use super::pulses::{EraseLengths, Pulses};
 use super::stress::{BlockStress, Stress};
 use super::suspendable::{Before, Erases, SuspensionLimits, Suspensions, Work};
-use super::{Flash, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
+use super::{
+    Flash, ProgramSuspensionTimes, Progress, Stop, StopCommand, Suspendable, SuspensionTimes,
+};
 use crate::stats::SuspensionCounters;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
@@ -63,7 +68,8 @@ impl Flash {
         if !self.suspends_erases {
             let (suspend, resume, verify) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
             let limits = SuspensionLimits::new(0, Duration::ZERO);
-            let times = SuspensionTimes { suspend, resume, verify, safe_points: 1, limits };
+            let (safe_points, commands) = (1, false);
+            let times = SuspensionTimes { suspend, resume, verify, safe_points, limits, commands };
             self.allow_suspension(times);
         }
         let (step, steps) = (self.timing.erase_step, self.timing.erase_steps);
@@ -143,9 +149,9 @@ impl Flash {
         let part = match self.dies[slot].phase {
             Phase::Pulse => work.part_ends().since(now),
             Phase::EraseCommand => due() + suspensions.length(work, 0),
-            Phase::Resuming => due() + work.left,
-            Phase::Suspending => due() + suspensions.resume_time(work) + work.left,
-            Phase::Suspended => suspensions.resume_time(work) + work.left,
+            Phase::Resuming => work.resumed.since(now) + work.left,
+            Phase::Suspending => due() + self.time_to_resume(work) + work.left,
+            Phase::Suspended => self.time_to_resume(work) + work.left,
             _ => return None,
         };
         let later = work.part + 1..work.parts;
@@ -202,6 +208,8 @@ impl Flash {
             before: Before::Nothing,
             suspensions: 0,
             open_from: Instant::START,
+            resumed: Instant::START,
+            sent: None,
         });
     }
 
@@ -226,9 +234,9 @@ impl Flash {
         let (suspensions, work) = self.work_of(slot);
         match phase {
             Phase::EraseCommand => self.safe_point(now, slot, 0),
-            // It has worked for as long as it has to: it may be stopped now.
+            // It has worked for as long as it has to, or a command has come: it may be stopped now.
             Phase::Pulse if now < work.part_ends() => {
-                self.timers.set(slot, work.part_ends());
+                self.timers.set(slot, work.next_turn(now));
                 Fired::freed(slot)
             }
             Phase::Pulse if work.part + 1 == work.parts => {
@@ -256,10 +264,16 @@ impl Flash {
                 self.suspended(now, slot);
                 Fired::freed(slot)
             }
+            // A command has come.
+            Phase::Resuming if now < work.resumed => {
+                self.timers.set(slot, work.resumed);
+                Fired::freed(slot)
+            }
             Phase::Resuming => {
                 self.log(slot, (work.since, now), Act::Resuming, &work.operation);
                 self.goes_on(now, slot, false);
-                Fired::NOTHING
+                // A command may have come at this very instant.
+                if work.sent.is_some() { Fired::freed(slot) } else { Fired::NOTHING }
             }
             phase => unreachable!("die {slot} has a timer of an erase or a program in {phase:?}"),
         }
@@ -296,8 +310,7 @@ impl Flash {
         (work.since, work.at_safe_point, work.before) = (now, at_safe_point, Before::Nothing);
         suspensions.dies[slot] = Some(work);
         self.dies[slot].phase = Phase::Pulse;
-        let (open, end) = (work.open_from, work.part_ends());
-        self.timers.set(slot, if now < open && open < end { open } else { end });
+        self.timers.set(slot, work.next_turn(now));
         if let Some(blame) = &mut self.blame {
             let keeper = blame.keeper_of(&work.operation);
             blame.turns(now, slot, keeper);
@@ -406,12 +419,14 @@ impl Flash {
     pub fn resume(&mut self, now: Instant, die: Die) {
         let slot = die.index();
         debug_assert!(self.is_suspended(die), "die {die} holds nothing suspended");
-        let (suspensions, mut work) = self.work_of(slot);
-        let time = suspensions.resume_time(&work);
+        let (suspensions, work) = self.work_of(slot);
         if work.before == Before::Ramp {
             suspensions.ramps(&work);
         }
+        let time = self.send_resume(now, slot, &work);
+        let (suspensions, mut work) = self.work_of(slot);
         let from = work.since;
+        work.resumed = now + time;
         (work.since, work.at_safe_point) = (now, false);
         suspensions.dies[slot] = Some(work);
         self.log(slot, (from, now), Act::Suspended, &work.operation);
@@ -427,5 +442,42 @@ impl Flash {
         if let Some(blame) = &mut self.blame {
             blame.turns(now, slot, Keeper::Suspension);
         }
+    }
+
+    /// Sends the die's operation the command to stop: a part of it in this way when it arrives, or
+    /// (`None`) at the first safe point from then on. It is asked for a read of the host, or of
+    /// garbage collection.
+    pub fn send_stop(&mut self, now: Instant, die: Die, stop: Option<Stop>, gc: bool) {
+        let slot = die.index();
+        let Some(work) = self.suspensions.as_ref().and_then(|all| all.dies[slot]) else { return };
+        let operation = Operation { gc, ..work.operation };
+        let arrives = self.send(now, slot, Crossing::Suspend, &operation);
+        let sent = Some(StopCommand { arrives, stop });
+        let work = Work { sent, ..work };
+        self.keep(slot, work);
+        let due = match self.dies[slot].phase {
+            Phase::Resuming => work.or_command(now, work.resumed),
+            _ => work.next_turn(now),
+        };
+        self.timers.set(slot, due);
+    }
+
+    /// Sends the command to go on, if it is one; how long it is until the part goes on.
+    pub(super) fn send_resume(&mut self, now: Instant, slot: usize, work: &Work) -> Duration {
+        let crosses = match self.sends_stops(work.kind) {
+            true => self.send(now, slot, Crossing::Resume, &work.operation).since(now),
+            false => Duration::ZERO,
+        };
+        let time = self.suspensions.as_ref().map(|all| all.resume_time(work));
+        crosses + time.unwrap_or(Duration::ZERO)
+    }
+
+    /// A command takes its place on the channel; when it has crossed.
+    fn send(&mut self, now: Instant, slot: usize, what: Crossing, of: &Operation) -> Instant {
+        let at = (slot, self.dies[slot].channel);
+        let place = self.reserve(now, at, Whose::Suspension, what, of);
+        let act = if what == Crossing::Resume { Act::ResumeCommand } else { Act::SuspendCommand };
+        self.log(slot, (place.start, place.end), act, of);
+        place.end
     }
 }

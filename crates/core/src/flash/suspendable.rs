@@ -22,6 +22,8 @@ pub struct SuspensionTimes {
     pub safe_points: u32,
     /// How often, and how soon again, it may be stopped.
     pub limits: SuspensionLimits,
+    /// Stops and resumptions are commands on the channel, where the device gives these a time.
+    pub commands: bool,
 }
 
 /// Limits that a part sets on the suspensions of one operation.
@@ -65,6 +67,8 @@ pub struct ProgramSuspensionTimes {
     pub resume: Duration,
     /// How often, and how soon again, it may be stopped.
     pub limits: SuspensionLimits,
+    /// Stops and resumptions are commands on the channel, where the device gives these a time.
+    pub commands: bool,
 }
 
 /// How a part stops.
@@ -96,6 +100,15 @@ pub enum Progress {
     UnderWay,
     /// Suspended: reads may start.
     Suspended,
+}
+
+/// A command to stop that was sent to a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StopCommand {
+    /// When it has crossed the channel.
+    pub arrives: Instant,
+    /// The way in which it stops a part; `None` asks for the next safe point.
+    pub stop: Option<Stop>,
 }
 
 /// The step before a part goes on.
@@ -135,12 +148,28 @@ pub(super) struct Work {
     pub suspensions: u64,
     /// The limits let it be stopped from then on.
     pub open_from: Instant,
+    /// While it resumes: when its part goes on.
+    pub resumed: Instant,
+    /// The command to stop that is on its way, or waits for a safe point.
+    pub sent: Option<StopCommand>,
 }
 
 impl Work {
     /// When its part ends, if nothing stops it.
     pub fn part_ends(&self) -> Instant {
         self.since + self.left
+    }
+
+    /// When something is to be done while a part of it runs.
+    pub fn next_turn(&self, now: Instant) -> Instant {
+        let (open, end) = (self.open_from, self.part_ends());
+        self.or_command(now, if now < open && open < end { open } else { end })
+    }
+
+    /// The instant, or that of the arrival of a command if this is yet to come, and sooner.
+    pub fn or_command(&self, now: Instant, at: Instant) -> Instant {
+        let arrives = self.sent.map(|sent| sent.arrives).filter(|arrives| *arrives > now);
+        arrives.map_or(at, |arrives| arrives.min(at))
     }
 }
 
@@ -213,6 +242,14 @@ impl Suspensions {
         }
     }
 
+    /// True when stops and resumptions of this kind are commands, if those take any time.
+    pub fn has_commands(&self, kind: Suspendable) -> bool {
+        match kind {
+            Suspendable::Erase => self.erases.as_ref().is_some_and(|all| all.times.commands),
+            Suspendable::Program => self.programs.as_ref().is_some_and(|times| times.commands),
+        }
+    }
+
     fn limits(&self, kind: Suspendable) -> SuspensionLimits {
         let limits = match kind {
             Suspendable::Erase => self.erases.as_ref().map(|erases| erases.times.limits),
@@ -229,6 +266,7 @@ impl Suspensions {
     /// The work is stopped once more.
     pub fn count(&mut self, work: &mut Work) {
         work.suspensions += 1;
+        work.sent = None;
         work.open_from = self.limits(work.kind).open_before_work(work.suspensions);
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn device() -> Device {
             rate: Bandwidth::bytes_per_second(40_000_000),
             command: Duration::from_ns(175),
             erase_command: Duration::from_ns(125),
+            suspend_command: Duration::ZERO,
         },
         op: 0.1,
         endurance: 0,

@@ -23,6 +23,8 @@ pub struct Timing {
     pub command: Duration,
     /// Command and address cycles of an erase.
     pub erase_command: Duration,
+    /// The command of a suspension, and that of a resumption; 0: neither crosses.
+    pub suspend_command: Duration,
     rate: Bandwidth,
     /// Transfer time by sectors, up to one row: no division on the path of a request.
     transfer: Vec<Duration>,
@@ -47,6 +49,7 @@ impl Timing {
             erase_steps: device.timing.erase_steps,
             command: device.channel.command,
             erase_command: device.channel.erase_command,
+            suspend_command: device.channel.suspend_command,
             rate,
             transfer: (0..=u64::from(row_sectors))
                 .map(|sectors| rate.time_for(sectors * 512))

@@ -167,6 +167,14 @@ impl PoolState {
         self.free_units.saturating_sub(self.reserve * layout.units_per_block)
     }
 
+    /// True when the copies of a victim fit, however many there are.
+    pub fn has_reserve(&self, layout: &Layout) -> bool {
+        match self.shared {
+            true => self.free_units >= self.reserve * layout.units_per_block,
+            false => self.free.len() >= self.reserve as usize,
+        }
+    }
+
     /// True when the copies of another victim fit while earlier ones are not yet erased.
     pub fn is_reserve_whole(&self, layout: &Layout) -> bool {
         match self.shared {

@@ -264,10 +264,7 @@ impl PageMap {
         let Some(retire) = &self.retire else { return };
         let Some(failed) = retire.pools[pool.index()].failed.front().copied() else { return };
         let state = &mut self.pools[pool.index()];
-        let room = match state.shared {
-            true => state.free_units >= state.reserve * self.layout.units_per_block,
-            false => state.free.len() >= state.reserve as usize,
-        };
+        let room = state.has_reserve(&self.layout);
         state.wear_victim = room.then_some(failed);
     }
 

@@ -372,8 +372,10 @@ pub enum Victim {
     WindowedGreedy,
     /// The fewest valid pages among `choices` drawn at random.
     DChoices,
-    /// Any, uniformly.
+    /// Any of which a page is stale, uniformly: greedy's where the one that is drawn is full.
     Random,
+    /// Any, uniformly, a full one too, which is copied whole and frees nothing.
+    Uniform,
 }
 
 /// The blocks of a victim, which are reclaimed at once.

@@ -5,6 +5,7 @@ mod array_causes;
 mod array_reference;
 mod causes;
 mod checkpoints;
+mod codes;
 mod cuts;
 mod dftl;
 mod draw;
@@ -245,6 +246,7 @@ fn every_victim_policy_and_unit_keeps_the_data() {
         Victim::WindowedGreedy,
         Victim::DChoices,
         Victim::Random,
+        Victim::Uniform,
     ] {
         for unit in [VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock] {
             for mode in [GcMode::Base, GcMode::Preemptive, GcMode::Nogc] {

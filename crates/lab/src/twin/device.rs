@@ -114,7 +114,9 @@ impl Table<'_> {
             ("channel.command", text(&channel.command)),
             ("channel.erase_command", text(&channel.erase_command)),
         ];
-        for (key, value) in all {
+        let command = channel.suspend_command;
+        let suspends = (!command.is_zero()).then(|| ("channel.suspend_command", text(&command)));
+        for (key, value) in all.into_iter().chain(suspends) {
             let source = self.base_source(key);
             self.set(key, value, source);
         }

@@ -187,16 +187,22 @@ class ChannelTimingKeys(TypedDict, total=False):
     rate: Rate
     command: Time
     erase_command: Time
+    suspend_command: Time
 
 class ChannelTiming(Section):
     """Times on a channel."""
-    def __init__(self, *, rate: Rate = ..., command: Time = ..., erase_command: Time = ...) -> None: ...
+    def __init__(self, *, rate: Rate = ..., command: Time = ..., erase_command: Time = ..., suspend_command: Time = ...) -> None: ...
     rate: Rate
     """Data rate in both directions."""
     command: Time
     """Command and address cycles of a read or a program."""
     erase_command: Time
     """Command and address cycles of an erase."""
+    suspend_command: Time
+    """
+    The command that suspends an erase or a program, and the one that resumes it. 0: neither
+    takes the channel, nor time.
+    """
 
 class FtlKeys(TypedDict, total=False):
     kind: Literal["page", "log-block"]
@@ -467,7 +473,7 @@ class Pslc(Section):
 class GcKeys(TypedDict, total=False):
     mode: Literal["nogc", "base", "controller", "preemptive", "channel-preemptive", "plane-blocking"]
     when: Literal["background", "foreground"]
-    victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random"]
+    victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random", "uniform"]
     unit: Literal["block", "plane-group", "superblock"]
     soft: float | str
     hard: float | str
@@ -488,12 +494,12 @@ class GcKeys(TypedDict, total=False):
 
 class Gc(Section):
     """How space is reclaimed."""
-    def __init__(self, *, mode: Literal["nogc", "base", "controller", "preemptive", "channel-preemptive", "plane-blocking"] = ..., when: Literal["background", "foreground"] = ..., victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random"] = ..., unit: Literal["block", "plane-group", "superblock"] = ..., soft: float | str = ..., hard: float | str = ..., last_block_soft: float | str = ..., last_block_hard: float | str = ..., reads_first: bool = ..., pace: Literal["off", "writes"] = ..., copyback: bool = ..., window: int = ..., choices: int = ..., per_channel: int = ..., cut_transfers: bool = ..., rotate: Literal["off", "static", "dynamic"] = ..., rotate_erases: bool = ..., rotate_urgent: bool = ..., rotate_window: Time = ..., rotate_hysteresis: float = ...) -> None: ...
+    def __init__(self, *, mode: Literal["nogc", "base", "controller", "preemptive", "channel-preemptive", "plane-blocking"] = ..., when: Literal["background", "foreground"] = ..., victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random", "uniform"] = ..., unit: Literal["block", "plane-group", "superblock"] = ..., soft: float | str = ..., hard: float | str = ..., last_block_soft: float | str = ..., last_block_hard: float | str = ..., reads_first: bool = ..., pace: Literal["off", "writes"] = ..., copyback: bool = ..., window: int = ..., choices: int = ..., per_channel: int = ..., cut_transfers: bool = ..., rotate: Literal["off", "static", "dynamic"] = ..., rotate_erases: bool = ..., rotate_urgent: bool = ..., rotate_window: Time = ..., rotate_hysteresis: float = ...) -> None: ...
     mode: Literal["nogc", "base", "controller", "preemptive", "channel-preemptive", "plane-blocking"]
     """The resource that a GC run blocks."""
     when: Literal["background", "foreground"]
     """When a GC run may start."""
-    victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random"]
+    victim: Literal["greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices", "random", "uniform"]
     """How the victim is chosen."""
     unit: Literal["block", "plane-group", "superblock"]
     """The blocks that are reclaimed at once."""
@@ -988,7 +994,9 @@ class Recovery(Section):
 
 class ArrayKeys(TypedDict, total=False):
     members: int
-    level: Literal["raid0", "raid1", "raid5", "raid6"]
+    level: Literal["raid0", "raid1", "raid5", "raid6", "ec"]
+    parities: int
+    extra_reads: int
     chunk: Size
     strategy: Literal["direct", "proactive", "hedged", "iod1", "iod2", "iod3", "ioda", "ioda-adaptive", "harmonia", "rails", "mittos", "plm-rotation"]
     window: Time
@@ -1006,11 +1014,18 @@ class ArrayKeys(TypedDict, total=False):
 
 class Array(Section):
     """An array of drives."""
-    def __init__(self, *, members: int = ..., level: Literal["raid0", "raid1", "raid5", "raid6"] = ..., chunk: Size = ..., strategy: Literal["direct", "proactive", "hedged", "iod1", "iod2", "iod3", "ioda", "ioda-adaptive", "harmonia", "rails", "mittos", "plm-rotation"] = ..., window: Time = ..., guard: Time = ..., window_norm: Time = ..., hedge_after: Time = ..., slo: Time = ..., cache: Size = ..., destage_depth: int = ..., xor: Time = ..., fail_member: int = ..., fail_at: Time = ..., replace_after: Time = ..., rebuild_depth: int = ...) -> None: ...
+    def __init__(self, *, members: int = ..., level: Literal["raid0", "raid1", "raid5", "raid6", "ec"] = ..., parities: int = ..., extra_reads: int = ..., chunk: Size = ..., strategy: Literal["direct", "proactive", "hedged", "iod1", "iod2", "iod3", "ioda", "ioda-adaptive", "harmonia", "rails", "mittos", "plm-rotation"] = ..., window: Time = ..., guard: Time = ..., window_norm: Time = ..., hedge_after: Time = ..., slo: Time = ..., cache: Size = ..., destage_depth: int = ..., xor: Time = ..., fail_member: int = ..., fail_at: Time = ..., replace_after: Time = ..., rebuild_depth: int = ...) -> None: ...
     members: int
     """Drives, N; 1 is a drive alone."""
-    level: Literal["raid0", "raid1", "raid5", "raid6"]
+    level: Literal["raid0", "raid1", "raid5", "raid6", "ec"]
     """How data is kept on them."""
+    parities: int
+    """`ec`: parities in a row, r."""
+    extra_reads: int
+    """
+    Reads of other members beyond those that a reconstructed page needs: of all that were
+    asked those count that come first (late binding).
+    """
     chunk: Size
     """Consecutive bytes on one member."""
     strategy: Literal["direct", "proactive", "hedged", "iod1", "iod2", "iod3", "ioda", "ioda-adaptive", "harmonia", "rails", "mittos", "plm-rotation"]

@@ -82,6 +82,11 @@ fn modern_is_paced_and_suspends_within_limits_and_goes_with_what_else_a_path_say
     assert_says(&said(&blocks), &["gc.soft", "3 blocks", "gc.pace"]);
     assert_says(&said(&["erase.min_run=2min"]), &["erase.min_run", "at most 60s"]);
     assert_says(&said(&["program.min_run=2min"]), &["program.min_run", "at most 60s"]);
+    let command = "device.channel.suspend_command";
+    assert_says(&said(&[&format!("{command}=2min")]), &[command, "2min", "at most 60s"]);
+    assert_says(&said(&[&format!("{command}=fast")]), &[command, "fast"]);
+    let commanded = load_with(GOOD, &[&format!("{command}=200ns")]).unwrap();
+    assert_eq!(commanded.device.channel.suspend_command, Duration::from_ns(200));
 }
 
 /// The part of the axis buffer, which the scenario decides.
@@ -134,6 +139,8 @@ fn a_key_that_nothing_looks_at_is_said_to_change_nothing() -> Result<(), ConfigE
         ("erase.suspend", "erase.mode=none", "erase.mode=es"),
         ("erase.need_least", "erase.length=fixed", "erase.length=adaptive"),
         ("program.loops", "program.mode=none", "program.mode=ips"),
+        ("device.channel.suspend_command", "erase.mode=ideal", "erase.mode=d-es"),
+        ("device.channel.suspend_command", "program.mode=ideal", "program.mode=ipc"),
         ("ftl.dac_regions", "ftl.placement=none", "ftl.placement=dac"),
         ("ftl.map.batch", "ftl.map.cache=0B", "ftl.map.cache=64KiB"),
         ("recovery.read", "recovery.keep=false", "recovery.keep=true"),

@@ -90,7 +90,8 @@ impl Drive {
         }
         let EraseSpec { mode, timeout, suspend, resume, verify, gc_reads, safe_points, .. } = *spec;
         let limits = SuspensionLimits::new(spec.max_suspensions, spec.min_run);
-        let times = SuspensionTimes { suspend, resume, verify, safe_points, limits };
+        let commands = mode != EraseMode::Ideal;
+        let times = SuspensionTimes { suspend, resume, verify, safe_points, limits, commands };
         self.flash.allow_suspension(times);
         let suspension = self.suspension_mut();
         (suspension.erases, suspension.timeout, suspension.gc_reads[0]) = (mode, timeout, gc_reads);
@@ -110,6 +111,7 @@ impl Drive {
             suspend,
             resume,
             limits: SuspensionLimits::new(spec.max_suspensions, spec.min_run),
+            commands: mode != ProgramMode::Ideal,
         });
         let suspension = self.suspension_mut();
         (suspension.programs, suspension.gc_reads[1]) = (mode, gc_reads);
@@ -156,6 +158,12 @@ impl Drive {
         let served = match progress {
             // Reads may keep it for as long as the policy still would have stopped it.
             Progress::Suspended => suspension.last_served[die.index()].min(last_served),
+            _ if self.flash.sends_stops(kind) => {
+                if !self.gives_way_by_command(now, die, kind, progress, choice) {
+                    return;
+                }
+                last_served
+            }
             _ if self.next_reader(die, kind, u64::MAX).is_none() => return,
             Progress::SafePoint => {
                 self.flash.stop_at_safe_point(now, die);
@@ -175,6 +183,38 @@ impl Drive {
         }
     }
 
+    /// A stop is a command: it is sent for a read, and heeded when it has arrived. True where the
+    /// die stops now.
+    #[inline(never)]
+    fn gives_way_by_command(
+        &mut self,
+        now: Instant,
+        die: Die,
+        kind: Suspendable,
+        progress: Progress,
+        choice: Choice,
+    ) -> bool {
+        let Some(sent) = self.flash.sent_stop(die) else {
+            let Some(reader) = self.next_reader(die, kind, u64::MAX) else { return false };
+            let stop = match choice {
+                Choice::Stop(stop) => Some(stop),
+                Choice::Defer => None,
+            };
+            let gc = matches!(self.ops[reader].owner, Owner::ChainRead { .. });
+            self.flash.send_stop(now, die, stop, gc);
+            return false;
+        };
+        if sent.arrives > now {
+            return false;
+        }
+        match (progress, sent.stop) {
+            (Progress::SafePoint, _) => self.flash.stop_at_safe_point(now, die),
+            (_, Some(stop)) => self.flash.stop_part(now, die, stop),
+            (_, None) => return false,
+        }
+        true
+    }
+
     fn serve_suspended(&mut self, now: Instant, die: Die, kind: Suspendable, last_served: u64) {
         match self.next_reader(die, kind, last_served) {
             Some(op) => {
@@ -190,6 +230,10 @@ impl Drive {
                 self.flash.resume(now, die);
                 if let Some(predictable) = &mut self.predictable {
                     predictable.gc_came(die);
+                }
+                // Reads that came too late for this stop ask for the next one.
+                if self.flash.sends_stops(kind) {
+                    self.give_way(now, die);
                 }
             }
         }

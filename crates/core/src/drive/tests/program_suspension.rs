@@ -293,6 +293,36 @@ fn a_program_of_garbage_collection_gives_way_too_unless_its_channel_is_held() {
     }
 }
 
+/// `ips` stops at the first end of a phase from the command's arrival on, `ipc` when it comes; both
+/// go on when the command to resume has crossed.
+#[test]
+fn commands_on_the_channel_put_a_stop_and_a_resumption_off() {
+    let command = Duration::from_ns(3_300);
+    for mode in ALL {
+        let mut p = Programming::new(program(mode));
+        p.bench.device.channel.suspend_command = command;
+        p.bench.drive.flash.set_times(&p.bench.device.clone());
+        let ProgramSpec { suspend, resume, .. } = p.spec;
+        let into = Duration::from_us(10);
+        let at = p.after(3) + into;
+        let (stopped, on, lost) = match mode {
+            ProgramMode::Ideal => (at, Duration::ZERO, Duration::ZERO),
+            ProgramMode::Ips => (p.after(4), command + resume, Duration::ZERO),
+            _ => (at + command + suspend, command + resume, suspend + into + command),
+        };
+        let aborted = if mode == ProgramMode::Ipc { into + command } else { Duration::ZERO };
+        // A phase that is given up is done again.
+        let end = p.end() + p.read() + on + lost;
+        assert_eq!(p.play(&[at]), (vec![stopped + p.read()], end, 1, aborted), "{mode:?}");
+    }
+    // The command comes too late for the end of this phase.
+    let mut p = Programming::new(program(ProgramMode::Ips));
+    p.bench.device.channel.suspend_command = command;
+    p.bench.drive.flash.set_times(&p.bench.device.clone());
+    let (ends, ..) = p.play(&[p.after(4) - NS]);
+    assert_eq!(ends, [p.after(5) + p.read()]);
+}
+
 /// A page of the collecting chip that is not on the victim.
 const SAME_CHIP_AS_THE_VICTIM: u64 = 255 * super::LANES;
 

@@ -2,6 +2,7 @@
 //! otherwise idle die; then reads at random instants, against a model that knows nothing of the
 //! drive.
 
+mod commands;
 mod limits;
 mod naive;
 

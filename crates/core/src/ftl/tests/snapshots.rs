@@ -52,6 +52,7 @@ fn kinds() -> Vec<Kind> {
         Victim::WindowedGreedy,
         Victim::DChoices,
         Victim::Random,
+        Victim::Uniform,
     ];
     for (number, victim) in policies.into_iter().enumerate() {
         for unit in [VictimUnit::Block, VictimUnit::Superblock] {

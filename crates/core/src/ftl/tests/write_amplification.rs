@@ -1,11 +1,11 @@
 //! The write amplification of greedy under uniformly random writes, against its closed form.
 
 use super::{device, map};
-use crate::ftl::timeless::Writer;
-use crate::ftl::{FreeBlock, FtlSpec, GcSpec, Victim};
+use crate::ftl::timeless::{NoMedium, Work, Writer};
+use crate::ftl::{FreeBlock, FtlSpec, GcSpec, PageMap, Victim};
 use crate::sim::Rng;
 use crate::sim::math::exp;
-use crate::units::Lpn;
+use crate::units::{Lpn, Pool};
 
 /// The finite-block greedy fixed point: `user` pages on `usable` blocks of `b` pages.
 ///
@@ -130,6 +130,8 @@ fn victim_policies_amplify_in_their_known_order() {
     let (fifo, window) = (waf(Victim::Fifo, 1, 1), waf(Victim::WindowedGreedy, 1, 32));
     let random = waf(Victim::Random, 1, 1);
     assert!(greedy < ten && ten < two && two < random, "d-choices: {greedy} {ten} {two} {random}");
+    let uniform = waf(Victim::Uniform, 1, 1);
+    assert!(random < uniform, "full blocks are copied too: {random} {uniform}");
     assert!(greedy < window && window < fifo, "windowed: {greedy} {window} {fifo}");
     assert!(fifo < random, "the oldest block is emptier than any: {fifo} {random}");
     let whole = waf(Victim::WindowedGreedy, 1, 256);
@@ -137,4 +139,35 @@ fn victim_policies_amplify_in_their_known_order() {
         (whole / greedy - 1.0).abs() < 0.01,
         "a window over everything is greedy: {whole} {greedy}"
     );
+}
+
+/// All blocks are full but one, which has a stale page: full ones are copied whole, 64 in a row at
+/// most, and where nothing is stale any more none is chosen.
+#[test]
+fn uniform_victims_may_be_full_but_a_collector_of_full_ones_ends() {
+    let (blocks, pages) = (128, 8);
+    let gc = GcSpec { victim: Victim::Uniform, soft: 0.0.into(), ..GcSpec::default() };
+    let gc = GcSpec { hard: 0.0.into(), ..gc };
+    let mut fruitless = Vec::new();
+    for seed in 0..30 {
+        let (device, ftl) = (device(blocks, pages), FtlSpec::default());
+        let mut map = PageMap::new(&device, &ftl, &gc, 100 * pages, seed);
+        let mut writer = Writer::new(&mut map);
+        (0..100 * pages).for_each(|lpn| writer.write(Lpn(lpn)).expect("room"));
+        writer.finish().expect("room");
+        map.trim(Lpn(seed as u32));
+        let (mut work, mut before) = (Work::default(), 0);
+        while map.collect_now(Pool(0), &mut NoMedium, &mut work) {
+            let copied = work.copied - before;
+            before = work.copied;
+            if copied < u64::from(pages) {
+                assert_eq!(copied, u64::from(pages) - 1, "seed {seed}: the one that gains");
+                fruitless.push(work.erased - 1);
+            }
+        }
+        assert_eq!(fruitless.len(), seed as usize + 1, "seed {seed}: it gains once");
+        map.check_laws();
+    }
+    assert!(fruitless.iter().all(|full| *full <= 64), "{fruitless:?}");
+    assert!(fruitless.contains(&64) && fruitless.iter().any(|full| *full < 64), "{fruitless:?}");
 }

@@ -9,6 +9,7 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod random;
+mod uniform;
 mod windowed_greedy;
 
 use super::{Blocks, GcSpec, PoolState, Victim};
@@ -115,6 +116,11 @@ impl Candidates<'_> {
             .is_some_and(|valid| valid.div_ceil(self.layout.units_per_row) < self.data_rows)
     }
 
+    /// True when the copies of a full victim find room.
+    pub fn has_room(&self) -> bool {
+        self.pool.has_reserve(self.layout)
+    }
+
     /// The raw counters of a pool of one lane: a candidate's valid pages, or at least 2^15.
     pub fn counters(&self) -> Option<&[u16]> {
         let first = self.layout.block(self.pool.first_lane, 0);
@@ -143,6 +149,8 @@ pub struct VictimPolicy {
     window: u32,
     choices: u32,
     rng: Rng,
+    /// `uniform`: victims that freed nothing, since the last one that did.
+    fruitless: u32,
     brought: Option<Brought>,
 }
 
@@ -164,6 +172,7 @@ impl VictimPolicy {
             window: spec.window,
             choices: spec.choices,
             rng: Rng::stream(seed, "victim"),
+            fruitless: 0,
             brought: spec.brought.make().map(Brought),
         }
     }
@@ -227,6 +236,9 @@ impl VictimPolicy {
             Victim::WindowedGreedy => windowed_greedy::choose(candidates, self.window),
             Victim::DChoices => d_choices::choose(candidates, self.choices, &mut self.rng),
             Victim::Random => random::choose(candidates, &mut self.rng),
+            Victim::Uniform => {
+                return uniform::choose(candidates, &mut self.rng, &mut self.fruitless);
+            }
         };
         // A policy that does not look at validity may name a full block; then the best one shows
         // whether anything can be gained.

@@ -134,6 +134,7 @@ fn arrays_return_what_was_written() {
         (RaidLevel::Raid1, 3),
         (RaidLevel::Raid5, 4),
         (RaidLevel::Raid6, 5),
+        (RaidLevel::Ec, 6),
     ];
     for (number, (level, members)) in levels.into_iter().enumerate() {
         for (chunk, cache) in [(4, 0), (16, 0), (4, 256), (64, 1024)] {
@@ -175,12 +176,15 @@ pub(super) fn random(seed: u64, strategies: &[ReadStrategy]) -> (Setup, ArraySpe
     setup.jobs[0].align = Bytes::new(if draw(2) == 0 { 512 } else { 4096 });
     let level =
         [RaidLevel::Raid1, RaidLevel::Raid5, RaidLevel::Raid5, RaidLevel::Raid6][draw(4) as usize];
+    let (level, parities, extra_reads) = code_of(level, seed);
     let strategy = strategies[draw(strategies.len() as u64) as usize];
     let cache =
         if strategy == ReadStrategy::Rails { 512 } else { [0, 0, 64, 512][draw(4) as usize] };
     let spec = ArraySpec {
-        members: level.least_members() + draw(4) as u32,
+        members: level.least_members(parities) + draw(4) as u32,
         level,
+        parities,
+        extra_reads,
         chunk: Bytes::kib([4, 4, 8, 32][draw(4) as usize]),
         strategy,
         cache: Bytes::kib(cache),
@@ -197,6 +201,18 @@ pub(super) fn random(seed: u64, strategies: &[ReadStrategy]) -> (Setup, ArraySpe
         ..ArraySpec::default()
     };
     (setup, spec)
+}
+
+/// In the place of half of what has two parities an erasure code; reads beyond those that a page
+/// needs, with either: from a stream of its own, so that the others stay as they were.
+fn code_of(level: RaidLevel, seed: u64) -> (RaidLevel, u32, u32) {
+    let mut rng = Rng::stream(seed, "codes");
+    let (is_code, parities) = (rng.below(2) == 0, 1 + rng.below(5) as u32);
+    match (level, is_code) {
+        (RaidLevel::Raid6, true) => (RaidLevel::Ec, parities, rng.below(parities.into()) as u32),
+        (RaidLevel::Raid6, false) => (level, parities, rng.below(2) as u32),
+        _ => (level, parities, 0),
+    }
 }
 
 pub(super) const ALL: [ReadStrategy; 12] = [

@@ -10,9 +10,24 @@ use crate::units::{Bytes, Duration, Instant, Lba};
 
 const PAGE: u64 = 8;
 
+/// x * y in GF(2^8).
+fn product(x: u8, y: u8) -> u8 {
+    (0..8).filter(|bit| y >> bit & 1 == 1).fold(0, |sum, bit| sum ^ shifted(x, bit))
+}
+
+/// The share of a byte of data page `index` in the parity `parity` of a code: times y / (y + x), x
+/// and y being the parity's number and 255 less the page's.
+fn coded(byte: u8, index: usize, parity: usize) -> u8 {
+    let y = 255 - index as u8;
+    let factor = (1..=255).find(|factor| product(*factor, y ^ parity as u8) == y);
+    product(factor.expect("y + x is not 0"), byte)
+}
+
 /// The naive array.
 struct Naive {
     level: RaidLevel,
+    /// Parities of an erasure code.
+    of_code: usize,
     chunk: usize,
     /// By member and row.
     pages: Vec<Vec<u32>>,
@@ -31,6 +46,7 @@ impl Naive {
             RaidLevel::Raid1 => self.pages.len() - 1,
             RaidLevel::Raid5 => 1,
             RaidLevel::Raid6 => 2,
+            RaidLevel::Ec => self.of_code,
         }
     }
 
@@ -69,6 +85,14 @@ impl Naive {
         });
         let parity = match self.level {
             RaidLevel::Raid6 => vec![sum, q],
+            RaidLevel::Ec => {
+                let share = |(at, page): (usize, &u32), parity| {
+                    u32::from_le_bytes(page.to_le_bytes().map(|byte| coded(byte, at, parity)))
+                };
+                let parity =
+                    |parity| data.iter().enumerate().fold(0, |sum, page| sum ^ share(page, parity));
+                (0..self.of_code).map(parity).collect()
+            }
             _ => vec![sum; self.parities()],
         };
         [data, &parity].concat()
@@ -177,7 +201,8 @@ impl Both {
         let rows = array.drive(0).sectors() / PAGE;
         let chunk = (spec.chunk.get() / 4096) as usize;
         let pages = vec![vec![0; rows as usize]; spec.members as usize];
-        let mut naive = Naive { level: spec.level, chunk, pages, dead: None };
+        let (level, of_code) = (spec.level, spec.parities as usize);
+        let mut naive = Naive { level, of_code, chunk, pages, dead: None };
         assert_eq!(naive.size() as u64 * PAGE, array.sectors());
         // Every page is written before the run, as version 1.
         (0..naive.size()).for_each(|page| naive.put(page, 1));
@@ -301,17 +326,24 @@ impl Both {
 /// restored.
 #[test]
 fn arrays_do_what_a_naive_one_does() {
-    for seed in 0..40 {
+    for seed in 0..52 {
         let mut rng = Rng::stream(seed, "naive");
-        let level = [RaidLevel::Raid5, RaidLevel::Raid6, RaidLevel::Raid1, RaidLevel::Raid0]
-            [seed as usize % 4];
+        let level = match (seed, seed % 4) {
+            (40.., _) => RaidLevel::Ec,
+            (_, 0) => RaidLevel::Raid5,
+            (_, 1) => RaidLevel::Raid6,
+            (_, 2) => RaidLevel::Raid1,
+            _ => RaidLevel::Raid0,
+        };
+        let parities = 1 + seed as u32 % 4;
         let mut setup = Setup { seed, ..small() };
         setup.device.geometry.blocks = 16;
         let requests = 25;
-        let members = level.least_members() + rng.below(5) as u32;
+        let members = level.least_members(parities) + rng.below(5) as u32;
         let spec = ArraySpec {
             members,
             level,
+            parities,
             chunk: Bytes::kib(4 * [1, 1, 2, 5][rng.below(4) as usize]),
             xor: Duration::from_us(rng.below(2)),
             fail_member: rng.below(members.into()) as u32,

@@ -21,6 +21,7 @@ const FREE: ChannelTiming = ChannelTiming {
     rate: Bandwidth::bytes_per_second(0),
     command: Duration::ZERO,
     erase_command: Duration::ZERO,
+    suspend_command: Duration::ZERO,
 };
 
 /// Everything beyond a read's own work, and the share of it that one cause has.

@@ -39,6 +39,7 @@ pub(in crate::host) fn drawn(seed: u64) -> Setup {
     draw_marks(&mut setup);
     draw_link(&mut setup);
     draw_firmware(&mut setup);
+    draw_suspend_command(&mut setup);
     setup
 }
 
@@ -212,6 +213,13 @@ fn draw_limits(setup: &mut Setup) {
         (one_of(&mut rng, &most), one_of(&mut rng, &us));
     (setup.program.max_suspensions, setup.program.min_run) =
         (one_of(&mut rng, &most), one_of(&mut rng, &us));
+}
+
+/// Some of what gives way hears commands.
+fn draw_suspend_command(setup: &mut Setup) {
+    let mut rng = Rng::stream(setup.seed, "drawn suspend command");
+    setup.device.channel.suspend_command =
+        one_of(&mut rng, &[0, 0, 1, 200, 30_000].map(Duration::from_ns));
 }
 
 /// Some of the drives collect plane by plane, from yet another stream.

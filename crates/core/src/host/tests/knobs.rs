@@ -97,6 +97,12 @@ const GC: &[Knob] = &[
         output: waf,
     },
     Knob {
+        name: "gc.victim uniform copies more than random, for it copies full blocks",
+        less: |s| s.gc.victim = Victim::Random,
+        more: |s| s.gc.victim = Victim::Uniform,
+        output: waf,
+    },
+    Knob {
         name: "gc.window of one is fifo, a wide one nearly greedy",
         less: |s| (s.gc.victim, s.gc.window) = (Victim::WindowedGreedy, 24),
         more: |s| (s.gc.victim, s.gc.window) = (Victim::WindowedGreedy, 1),

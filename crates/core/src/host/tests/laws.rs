@@ -38,6 +38,7 @@ fn dies_are_busy_for_the_sum_of_their_operations() {
             rate: Bandwidth::default(),
             command: Duration::ZERO,
             erase_command: Duration::ZERO,
+            suspend_command: Duration::ZERO,
         };
         setup.device.channel = free;
         let driver = setup.play();

@@ -50,6 +50,7 @@ fn free_suspension_is_ideal_suspension() {
         let mut setup = drawn(seed);
         setup.drive.scheduler = Scheduler::ReadFirst;
         let (suspend, resume) = (Duration::ZERO, Duration::ZERO);
+        setup.device.channel.suspend_command = Duration::ZERO;
         setup.erase = EraseSpec { suspend, resume, ..erase(EraseMode::Es, FOREVER) };
         let es = setup.play();
         setup.erase.mode = EraseMode::Ideal;

@@ -123,6 +123,7 @@ fn set_gc(setup: &mut Setup, row: &Row) {
         Victim::WindowedGreedy,
         Victim::DChoices,
         Victim::Random,
+        Victim::Uniform,
     ];
     setup.gc.victim = victims[row[11]];
     setup.ftl.frontiers = if row[12] == 1 { Frontiers::Shared } else { Frontiers::Separate };

@@ -103,6 +103,10 @@ fn check_times(drive: &Drive, recorded: &Recorded<'_>, cached: bool, seed: u64) 
     if !cached {
         // Without cache registers a die is busy with its array, with its data on the channel, or
         // waits for the channel.
+        // Commands of a suspension cross beside its work, or in the time in which it resumes.
+        let beside = |slice: &&Slice| matches!(slice.act, Act::SuspendCommand | Act::ResumeCommand);
+        let beside = recorded.slices.iter().filter(beside);
+        let dies = beside.fold(dies, |sum, slice| sum + slice.end.since(slice.start));
         assert_eq!(sum(false) + sum(true), dies, "seed {seed}: the dies' time");
     }
 }

@@ -132,7 +132,7 @@ impl Naive {
         let (cold, normal) =
             self.candidates(pool).into_iter().partition(|group| cold.contains(group));
         let normal = match gc.victim {
-            Victim::DChoices | Victim::Random => return None,
+            Victim::DChoices | Victim::Random | Victim::Uniform => return None,
             _ => self.best(normal, gc).filter(|group| self.gains(*group)),
         };
         let greedy = GcSpec { victim: Victim::Greedy, ..gc.clone() };
@@ -156,7 +156,7 @@ impl Naive {
             Victim::Fifo => in_order.first().copied(),
             Victim::WindowedGreedy => emptiest(&in_order[..in_order.len().min(gc.window as usize)]),
             Victim::CostBenefit => self.most_worth(&by_number),
-            Victim::DChoices | Victim::Random => return None,
+            Victim::DChoices | Victim::Random | Victim::Uniform => return None,
         };
         if choice.is_some_and(|group| self.gains(group)) { choice } else { greedy }
     }
