@@ -174,6 +174,32 @@ fn why_puts_the_recording_beside_the_model() {
     assert_refused(&["why", trace, "--policies", "nobody"], &["nobody"]);
 }
 
+/// A trace whose reading alone takes long: nothing is kept that would have to be saved.
+#[test]
+#[cfg(unix)]
+fn why_ends_at_once_at_ctrl_c() {
+    let rows =
+        (0..400_000u64).map(|n| (n * 1000, if n % 3 == 0 { 'W' } else { 'R' }, n % 9 * 4096));
+    let long = trace("why-long.csv", rows);
+    // A signal that comes before it is listened to ends the program without a word.
+    for wait in [100, 200, 400, 800, 1600] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_manx"));
+        command.args(["why", &long, "--scenario", "quick", "--no-cache", "--loop", "50", "-q"]);
+        let piped = std::process::Stdio::piped;
+        let child = command.stdout(piped()).stderr(piped()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]);
+        assert!({ interrupt }.status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let Some(code) = output.status.code() else { continue };
+        assert_eq!(code, 130, "{}", stderr(&output));
+        assert_eq!(stderr(&output), "error: interrupted; nothing was written\n");
+        assert!(stdout(&output).is_empty());
+        return;
+    }
+    panic!("it never listened");
+}
+
 #[test]
 fn a_sheet_shows_its_formula_and_a_run_beside_it() {
     let output = manx(&["plan", "endurance", "--check", "--op", "0.25"]);
