@@ -1,10 +1,11 @@
 //! Causes, weighed by the slow time that each explains.
 //!
-//! The *excess* of a request is what it took beyond the usual of its kind and size (`typical`). Each cause
-//! says of which requests it may be the cause: those that came in a burst, those of one member, of
-//! a size, after a flush. What these have beyond the others' excess on average is what the cause
-//! explains. What is left and comes in episodes is the device's own: behind writes of the host it
-//! is garbage collection or the like, else a pause.
+//! The *excess* of a request is what it took beyond the usual of its kind and size (`typical`).
+//! Each cause says of which requests it may be the cause: those that came in a burst, those of one
+//! member, of a size, after a flush. What these have beyond the others' excess on average is what
+//! the cause explains. What is left and comes in episodes is the device's own: behind writes of the
+//! host it is garbage collection or the like, else a pause.
+
 
 use super::points::pieces;
 use super::rows::Row;

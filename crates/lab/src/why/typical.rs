@@ -41,7 +41,7 @@ impl Typical {
         Self { median, of_class, of_device }
     }
 
-    /// What a request like this takes (microseconds). A size that is slow as a whole is slow beside
+    /// Time that a request like this takes (microseconds). A size that is slow as a whole is slow beside
     /// the median of all.
     pub fn of_row(&self, row: &Row) -> f64 {
         let all = 2.0 * self.median;
