@@ -6,7 +6,6 @@
 //! the cause explains. What is left and comes in episodes is the device's own: behind writes of the
 //! host it is garbage collection or the like, else a pause.
 
-
 use super::points::pieces;
 use super::rows::Row;
 use super::typical::Typical;

@@ -41,8 +41,8 @@ impl Typical {
         Self { median, of_class, of_device }
     }
 
-    /// Time that a request like this takes (microseconds). A size that is slow as a whole is slow beside
-    /// the median of all.
+    /// Time that a request like this takes (microseconds). A size that is slow as a whole is slow
+    /// beside the median of all.
     pub fn of_row(&self, row: &Row) -> f64 {
         let all = 2.0 * self.median;
         self.of_class.get(&class(row)).map_or(all, |median| median.min(all))
