@@ -21,6 +21,8 @@ pub fn run(args: &WhyArgs, screen: &Screen) -> Result<(), Failure> {
         true => POLICIES.map(str::to_string).to_vec(),
         false => args.policies.clone(),
     };
+    // Nothing is written but the cache, whose files get their names when they are whole.
+    signals::end_at_once(true);
     signals::listen();
     let cache = if args.no_cache { None } else { Cache::of_user() };
     let bars = Bars::new(screen, policies.iter().map(String::as_str));

@@ -455,7 +455,15 @@ fn another_drive_and_a_damaged_store_are_refused_and_nothing_is_touched() {
     refuse(&["--set", "recovery.keep=false"], &["recovery.keep"]);
     refuse(&["--set", "faults.factory_bad=0.01"], &["--store", "faults"]);
     refuse(&["--store-log", "1KiB"], &["--store-log", "1MiB"]);
-    assert_refused(&["store", "info", &folder.path("nothing")], &["store.json"]);
+    let asks = "name the folder of a drive that `manx serve --store FOLDER` made";
+    let (none, bare, plain) = (folder.path("none"), folder.path("bare"), folder.path("plain"));
+    std::fs::create_dir(&bare).unwrap();
+    std::fs::write(&plain, "").unwrap();
+    for verb in ["info", "check"] {
+        assert_refused(&["store", verb, &none], &["there is no folder", asks]);
+        assert_refused(&["store", verb, &bare], &["the folder holds no store", asks]);
+        assert_refused(&["store", verb, &plain], &["this is no folder", asks]);
+    }
     let base = Path::new(&store).join("base-1");
     let mut bytes = std::fs::read(&base).unwrap();
     bytes[100] ^= 1;

@@ -129,3 +129,21 @@ fn two_traces_for_one_run_are_refused() {
         &["--trace", "workload.trace.file", "one of them"],
     );
 }
+
+#[test]
+fn an_option_that_a_format_has_no_use_for_is_refused_with_why() {
+    let rows = "t_us,op,offset,bytes\n0,R,0,4096\n10,W,4096,4096\n";
+    let trace = file("info-vain.csv", rows.as_bytes());
+    let events = ["event = queue", "must be issue", "only blktrace, blkparse and ftrace"];
+    assert_refused(&["trace", "info", &trace, "--event", "queue"], &events);
+    let seconds = ["spread = none", "must be even", "only a clock of whole seconds"];
+    assert_refused(&["trace", "info", &trace, "--spread", "none"], &seconds);
+    assert_refused(&["run", "quick", "--trace", &trace, "--spread", "none", "-q"], &seconds);
+    // The defaults are what such a trace has.
+    let said = manx(&["trace", "info", &trace, "--event", "issue", "--spread", "even"]);
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+    let text = "1538323200,0,8,0,1063\n1538323200,8,8,1,1063\n1538323201,8,8,1,1063\n";
+    let whole = file("info-seconds.csv", text.as_bytes());
+    let said = manx(&["trace", "info", &whole, "--format", "tencent", "--spread", "none"]);
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+}

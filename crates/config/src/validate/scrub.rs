@@ -7,6 +7,12 @@ use manx_core::flash::Device;
 /// Errors of a codeword are counted in a byte: one more than what is corrected must fit.
 const CORRECTABLE_MAX: u32 = 254;
 
+/// Bits of the smallest codeword.
+const CODEWORD_BITS_MIN: f64 = 4096.0;
+
+/// More than this no codeword of any size could have, and be corrected when it was just written.
+const RBER_MAX: f64 = CORRECTABLE_MAX as f64 / CODEWORD_BITS_MIN;
+
 /// Faster than any array reads.
 const RATE_MAX: f64 = 1e8;
 
@@ -16,7 +22,11 @@ const RATE_MIN: f64 = 1e-5;
 /// Checks everything under `scrub`.
 pub fn all(scrub: &ScrubSpec, device: &Device) -> Check {
     let ScrubSpec { rber, codeword, correctable, rate, rewrite_at, .. } = *scrub;
-    require((0.0..=0.1).contains(&rber), "scrub.rber", rber, "a share of the bits, from 0 to 0.1")?;
+    let message = format!(
+        "a share of the bits, from 0 to {RBER_MAX:.4}: {CORRECTABLE_MAX} of the \
+         {CODEWORD_BITS_MIN} bits of the smallest codeword"
+    );
+    require((0.0..=RBER_MAX).contains(&rber), "scrub.rber", rber, message)?;
     let message = format!("from 1 to {CORRECTABLE_MAX} bits in a codeword");
     require(
         (1..=CORRECTABLE_MAX).contains(&correctable),

@@ -49,7 +49,7 @@ pub struct Line {
     pub policy: String,
     /// Its keys.
     pub settings: Vec<Setting>,
-    /// The quantity that is to be small.
+    /// The quantity that is to be small; null of a WAF where nothing was written to flash.
     pub price: f64,
     /// The cost for a usable TB.
     pub cost: Cost,
@@ -104,6 +104,9 @@ pub struct Effort {
     pub presumed: usize,
     /// Settings that may be cheaper than the recommendation and were not decided.
     pub undecided: usize,
+    /// Prices were found to be off their guess by up to so much: what is guessed to be dearer by
+    /// less may be cheaper (percent).
+    pub guesses_off_percent: f64,
     /// Runs.
     pub runs: usize,
     /// Requests of all runs, bounds and causes included.
@@ -165,13 +168,13 @@ pub fn answer<'a>(
     tell: Tell<'_>,
 ) -> Result<Answer, Stop> {
     let bad: Vec<usize> = invalid.iter().map(|(setting, _)| *setting).collect();
-    let Found { seen, bounds, best, undecided, exact, pace } =
+    let Found { seen, bounds, best, undecided, doubt, exact, pace } =
         find(question, &mut shots, &bad, tell)?;
     let broken = broken(question, &seen);
     let line = |at: usize| line(question, at, &seen[at]);
     let whole = |at: &usize| seen[*at].is_whole();
     let lines: Vec<Line> = (0..seen.len()).filter(whole).map(line).collect();
-    let effort = effort(question, &seen, &shots, undecided);
+    let effort = effort(question, &seen, &shots, (undecided, doubt));
     let mut remarks = remarks(question, &shots, invalid, &seen, best);
     remarks.extend(on_speed(question, pace, exact));
     let unplayed = effort.predicted + effort.presumed;
@@ -217,6 +220,7 @@ struct Found {
     bounds: Vec<Bound>,
     best: Option<usize>,
     undecided: usize,
+    doubt: f64,
     exact: bool,
     pace: Option<Pace>,
 }
@@ -247,16 +251,23 @@ fn find<'a>(
         true => search.run(first.take())?,
         false => search.glance()?,
     };
-    let undecided = if possible && !exact { search.undecided() } else { 0 };
+    let searched = possible && !exact;
+    let undecided = if searched { search.undecided() } else { 0 };
+    let doubt = if searched { search.doubt() } else { 0.0 };
     let seen = std::mem::take(&mut search.seen);
     if few && best.is_none() {
         (bounds, _) = bounds::bounds(question, shots, first)?;
     }
-    Ok(Found { seen, bounds, best, undecided, exact, pace })
+    Ok(Found { seen, bounds, best, undecided, doubt, exact, pace })
 }
 
 /// Work that the answer took.
-fn effort(question: &Question, seen: &[Seen], shots: &Shots<'_>, undecided: usize) -> Effort {
+fn effort(
+    question: &Question,
+    seen: &[Seen],
+    shots: &Shots<'_>,
+    (undecided, doubt): (usize, f64),
+) -> Effort {
     let count = |is: fn(&Seen) -> bool| seen.iter().filter(|seen| is(seen)).count();
     let settings = count(|seen| seen.standing != Standing::Invalid);
     let grid = settings as u64 * question.load.requests;
@@ -267,6 +278,7 @@ fn effort(question: &Question, seen: &[Seen], shots: &Shots<'_>, undecided: usiz
         predicted: count(|seen| seen.standing == Standing::Predicted),
         presumed: count(|seen| matches!(seen.standing, Standing::Presumed(_))),
         undecided,
+        guesses_off_percent: (1000.0 * doubt).round() / 10.0,
         runs: shots.runs,
         requests: shots.requests,
         grid_requests: grid,

@@ -97,7 +97,7 @@ fn picture(answer: &Answer) -> String {
         .front
         .iter()
         .filter_map(|line| Some((line.price, line.judged.first()?.value?, line.meets)))
-        .filter(|(_, value, _)| *value > 0.0)
+        .filter(|(price, value, _)| price.is_finite() && *value > 0.0)
         .collect();
     if points.len() < 2 {
         return String::new();

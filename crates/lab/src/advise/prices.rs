@@ -70,10 +70,14 @@ impl<'a> Guess<'a> {
         let mut flash = self.whole.flash;
         let more = self.scale * copies(begun) * flash.host_pages_written as f64;
         let times = 1.0 + more / (flash.pages_programmed as f64).max(1.0);
+        // A buffer that takes all that is written says nothing of one that does not: that all of it
+        // passes is as good a guess.
+        let passes = |waf: f64| if flash.pages_programmed == 0 { 1.0 } else { waf };
+        let host = (flash.host_pages_written as f64).max(1.0);
+        flash.waf = flash.waf.map(|waf| passes(waf) + more / host);
         flash.pages_programmed += more as u64;
         flash.pages_read += more as u64;
         flash.erases = (flash.erases as f64 * times) as u64;
-        flash.waf = flash.waf.map(|waf| waf * times);
         let (write, virtual_s) = (self.whole.write.clone(), self.whole.virtual_s);
         let requests = self.whole.requests;
         RunResult { flash, write, virtual_s, requests, ..RunResult::default() }
@@ -85,7 +89,14 @@ fn copies(begun: &RunResult) -> f64 {
     begun.state.precondition_waf.map_or(0.0, |waf| (waf - 1.0).max(0.0))
 }
 
-/// The quantity that is to be small.
+/// WAF as a price. A drive whose buffer took all that was written has none: 0 would be the best of
+/// all, for nothing that it did.
+fn waf(result: &RunResult) -> f64 {
+    let waf = result.flash.waf.filter(|_| result.flash.pages_programmed > 0);
+    waf.unwrap_or(f64::INFINITY)
+}
+
+/// The quantity that is to be small; without an end where a run has none.
 pub fn price(
     question: &Question,
     scenario: &Scenario,
@@ -101,7 +112,7 @@ pub fn price(
             100.0 * (raw - user) / user.max(1.0)
         }
         Minimise::Drives => f64::from(scenario.array.members),
-        Minimise::Waf => result.and_then(|result| result.flash.waf).unwrap_or(0.0),
+        Minimise::Waf => result.map_or(0.0, waf),
         Minimise::Power => cost.watts,
     }
 }

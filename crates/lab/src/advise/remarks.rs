@@ -2,7 +2,7 @@
 
 use super::goal::unread;
 use super::prices::Pace;
-use super::question::Question;
+use super::question::{Minimise, Question};
 use super::seen::Seen;
 use super::shots::Shots;
 use manx_core::stats::RunResult;
@@ -21,6 +21,7 @@ pub fn remarks(
     let mut remarks = question.remarks.clone();
     remarks.extend(shots.remark());
     remarks.extend(left_out(question, invalid));
+    remarks.extend(unwritten(question, seen));
     let Some(result) = best.and_then(|best| seen[best].result()) else { return remarks };
     let unread = unread(result);
     if unread > 0 {
@@ -29,7 +30,7 @@ pub fn remarks(
              be read: a percentile of reads counts them as slower than any limit"
         ));
     }
-    remarks.extend(lacks_gc(result));
+    remarks.extend(lacks_gc(question, result));
     remarks.extend(result.warnings.iter().map(|text| format!("the recommended drive: {text}")));
     remarks
 }
@@ -58,7 +59,7 @@ pub fn on_speed(question: &Question, pace: Option<Pace>, exact: bool) -> Option<
 }
 
 /// A run that lives on free space says little of what GC will cost.
-fn lacks_gc(result: &RunResult) -> Option<String> {
+fn lacks_gc(question: &Question, result: &RunResult) -> Option<String> {
     let halves = result.state.reclaimed_per_written?;
     let (waf, reclaimed) = (result.flash.waf?, (halves[0] + halves[1]) / 2.0);
     (reclaimed <= RECLAIMED_MIN * waf).then(|| {
@@ -66,10 +67,27 @@ fn lacks_gc(result: &RunResult) -> Option<String> {
             0 => "all that was written stayed in its buffer",
             _ => "it lived on free space",
         };
+        let doubt = match question.minimise {
+            Minimise::Waf => ", and another setting may have less of it then",
+            _ => "",
+        };
         format!(
             "the recommended drive reclaimed {reclaimed:.2} bytes for each byte that was written, \
              and programmed {waf:.2}: {lived}, so its WAF, wear, price and tail lack GC that comes \
-             later; more requests (workload.requests, --loop) have it"
+             later{doubt}; more requests (workload.requests, --loop) have it"
+        )
+    })
+}
+
+/// How many settings have no WAF, as nothing of them reached the flash.
+fn unwritten(question: &Question, seen: &[Seen]) -> Option<String> {
+    let is = |seen: &&Seen| seen.is_whole() && !seen.price.is_finite();
+    let (count, all) = (seen.iter().filter(is).count(), seen.len());
+    (question.minimise == Minimise::Waf && count > 0).then(|| {
+        format!(
+            "of {count} of {all} settings nothing was written to flash, as all that was written \
+             stayed in the buffer: they have no WAF and come behind all others; more requests \
+             (workload.requests, --loop) have one"
         )
     })
 }

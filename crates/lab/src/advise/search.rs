@@ -21,8 +21,10 @@
 //! It ends before 5 % of the grid is passed, and says how many cheaper settings are undecided.
 //! Batches have a fixed size, so that the answer does not depend on how many threads play them.
 
+mod doubt;
 mod order;
 mod price;
+mod twins;
 
 use super::families::Families;
 use super::goal::{Judged, Measure};
@@ -46,9 +48,6 @@ const CHECKED: [usize; 2] = [3, 3];
 const SEEDS: u64 = 2;
 const SEEDED_MAX: usize = 2;
 
-/// Settings that are played at last, to say what more money buys.
-const STEPS: usize = 2;
-
 /// Prices that the beginnings of runs tell differ where they differ by this (ratio).
 const SAME: f64 = 0.01;
 
@@ -66,6 +65,12 @@ const NEAR: f64 = 2.0;
 /// may take. What is played next counts as whole runs, so that the last batch does not pass it.
 const BUDGET: f64 = 0.05;
 const RUNS_MIN: f64 = 12.0;
+
+/// Short runs take this share of the room at most, before any whole one (ratio).
+const PROBES_MAX: f64 = 0.6;
+
+/// So many misses before what has most of everything is tried, in turn with the others.
+const HEADS_FROM: u32 = 3;
 
 /// A question of at most so many settings is run whole.
 const SMALL: usize = 16;
@@ -111,6 +116,8 @@ pub struct Search<'a, 'b> {
     /// Runs that missed before any kept the goals, and the last of them.
     misses: u32,
     last: Option<usize>,
+    /// Prices of whole runs over what they were guessed to be, in their order (logarithms).
+    misses_of_guesses: Vec<f64>,
 }
 
 /// All settings that can be run, those but `invalid`, cost less than a search.
@@ -137,7 +144,7 @@ impl<'a, 'b> Search<'a, 'b> {
                     let (_, scenario) = plan.point(setting)?;
                     new.cost = question.costs.of(&scenario, None);
                     new.price = price(question, &scenario, &new.cost, None);
-                    new.estimate = new.price;
+                    (new.estimate, new.floor) = (new.price, new.price);
                 }
             }
             seen.push(new);
@@ -157,6 +164,7 @@ impl<'a, 'b> Search<'a, 'b> {
             begun,
             misses: 0,
             last: None,
+            misses_of_guesses: Vec::new(),
         })
     }
 
@@ -166,12 +174,12 @@ impl<'a, 'b> Search<'a, 'b> {
         if self.question.exhaustive {
             return self.play_all();
         }
+        let segments = self.probe_segments();
         if let Some((whole, point)) = bound {
-            let until = Until::Segments(self.shots.probe());
-            let begun = self.shots.play_points(&[point], until)?.remove(0);
+            let begun = self.shots.play_points(&[point], Until::Segments(segments))?.remove(0);
             self.bound = Some((whole, begun));
         }
-        self.probe()?;
+        self.probe(segments)?;
         let (mut checks, mut seeded) = (0, 0);
         loop {
             self.descend()?;
@@ -197,7 +205,7 @@ impl<'a, 'b> Search<'a, 'b> {
                 continue;
             }
             let mut others = self.guessed_alike(best);
-            others.truncate(self.room().saturating_sub(SEEDS as usize + STEPS));
+            others.truncate(self.room());
             if !others.is_empty() {
                 self.play_beside(&others, false)?;
                 continue;
@@ -229,13 +237,13 @@ impl<'a, 'b> Search<'a, 'b> {
     }
 
     /// Short runs, by which prices are estimated and the families are ordered.
-    fn probe(&mut self) -> Result<(), Stop> {
+    fn probe(&mut self, segments: usize) -> Result<(), Stop> {
         let plan = &self.question.plan;
         let columns = self.families.columns().into_iter();
         let mut firsts: Vec<usize> = columns.map(|column| column[0]).collect();
         // Those that begin in the same state are neighbours, and all are one campaign.
         firsts.sort_by_key(|setting| (plan.place(*setting).1, *setting));
-        self.play_together(&firsts, Until::Segments(self.shots.probe()))?;
+        self.play_together(&firsts, Until::Segments(segments))?;
         self.estimate()?;
         let begun = firsts.iter().filter_map(|at| {
             let (judged, result) = (&self.seen[*at].judged, self.seen[*at].result()?);
@@ -252,14 +260,6 @@ impl<'a, 'b> Search<'a, 'b> {
         };
         self.families.order_by(&(0..self.families.count()).map(used).collect::<Vec<f64>>());
         Ok(())
-    }
-
-    /// Settings that may be cheaper than the answer and were not decided.
-    pub fn undecided(&self) -> usize {
-        let best = self.best();
-        let is_open = |at: &usize| self.seen[*at].standing == Standing::Open;
-        let open = (0..self.seen.len()).filter(is_open);
-        open.filter(|at| self.is_cheaper(*at, best)).count()
     }
 
     /// Nothing keeps the goals: what comes nearest is played to its end, so that the answer can
@@ -340,10 +340,12 @@ impl<'a, 'b> Search<'a, 'b> {
         let ended = played.counted.as_ref().and_then(|counted| counted.ended);
         let seen = &mut self.seen[setting];
         let cost = cost_of(question, &scenario, result, self.pace);
+        let guess = seen.estimate;
         if played.is_whole() {
             seen.cost = cost;
             seen.price = price(question, &scenario, &cost, Some(result));
         }
+        let checked = played.is_whole().then_some((guess, seen.price));
         let is_too_near = worst(&judged) >= self.too_near;
         seen.standing = match ended {
             None if judged.iter().all(|judged| judged.meets) && !is_too_near => Standing::Met,
@@ -354,6 +356,9 @@ impl<'a, 'b> Search<'a, 'b> {
         };
         (seen.judged, seen.played) = (judged, Some(played));
         let misses = matches!(seen.standing, Standing::Missed | Standing::Predicted);
+        if let Some((guess, price)) = checked {
+            self.check_guess(guess, price);
+        }
         if misses && question.goals.iter().all(|goal| goal.measure != Measure::Waf) {
             self.presume(setting);
         }

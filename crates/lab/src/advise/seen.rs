@@ -37,6 +37,8 @@ pub struct Seen {
     pub price: f64,
     /// The estimate: alike for all, whatever is known beyond it.
     pub estimate: f64,
+    /// The price is never less, whatever a run comes to.
+    pub floor: f64,
     /// Results of further seeds beside each goal.
     pub seeds: Vec<Vec<Judged>>,
 }
@@ -51,6 +53,7 @@ impl Seen {
             cost: Cost::default(),
             price: 0.0,
             estimate: 0.0,
+            floor: 0.0,
             seeds: Vec::new(),
         }
     }

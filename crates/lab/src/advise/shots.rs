@@ -13,7 +13,7 @@ use manx_config::{ConfigError, Scenario};
 use manx_core::stats::RunResult;
 
 /// Equal parts of a run, after each of which it may be given up.
-const SEGMENTS: u64 = 64;
+pub const SEGMENTS: u64 = 64;
 
 /// Segments of the short runs that tell prices and order the families.
 const PROBE: u64 = 1;

@@ -98,6 +98,7 @@ pub fn price_words(answer: &Answer) -> String {
 /// The quantity that is to be small, with its unit.
 pub fn price(answer: &Answer, value: f64) -> String {
     match answer.minimise {
+        _ if !value.is_finite() => "none".to_string(),
         Minimise::Cost => format!("{value:.2}"),
         Minimise::Op => format!("{value:.1} %"),
         Minimise::Waf | Minimise::Power => format!("{value:.2}"),
@@ -208,8 +209,8 @@ fn front_table(answer: &Answer) -> String {
     for line in &answer.front {
         let step = match best {
             Some(best) if line.price == best => "=".to_string(),
-            Some(best) => format!("{:+.2}", line.price - best),
-            None => "-".to_string(),
+            Some(best) if (line.price - best).is_finite() => format!("{:+.2}", line.price - best),
+            _ => "-".to_string(),
         };
         let keeps = if line.meets { "yes" } else { "no" };
         let mut row = vec![price(answer, line.price), step, keeps.to_string(), name(line)];
@@ -283,8 +284,9 @@ fn tail(answer: &Answer) -> String {
         let _ = writeln!(
             text,
             "{} settings that may be cheaper are NOT decided, as the search ends at 5 % of the \
-             grid; --exhaustive runs all",
-            effort.undecided
+             grid (of a small one: 12 whole runs), and prices were up to {:.0} % off their guess; \
+             --exhaustive runs all",
+            effort.undecided, effort.guesses_off_percent
         );
     }
     if answer.exact {

@@ -1,16 +1,17 @@
 //! Causes, weighed by the slow time that each explains.
 //!
-//! The *excess* of a request is what it took beyond the median of its kind and size. Each cause
-//! says of which requests it may be the cause: those that came in a burst, those of one member, of
-//! a size, after a flush. What these have beyond the others' excess on average is what the cause
-//! explains. What is left and comes in episodes is the device's own: behind writes of the host it
-//! is garbage collection or the like, else a pause.
+//! The *excess* of a request is what it took beyond the usual of its kind and size (`typical`).
+//! Each cause says of which requests it may be the cause: those that came in a burst, those of one
+//! member, of a size, after a flush. What these have beyond the others' excess on average is what
+//! the cause explains. What is left and comes in episodes is the device's own: behind writes of the
+//! host it is garbage collection or the like, else a pause.
 
 use super::points::pieces;
 use super::rows::Row;
+use super::typical::Typical;
+use crate::table::cell;
 use manx_core::drive::Op;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// A tail that is this much longer than the median says that there is something to find.
 const LONG: f64 = 12.0;
@@ -149,6 +150,7 @@ pub(super) struct Table<'a> {
     total: f64,
     flushes: Vec<f64>,
     pub(super) median: f64,
+    typical: Typical,
     episodes: Vec<Episode>,
     in_episode: Vec<bool>,
 }
@@ -161,22 +163,11 @@ struct Exposed {
 
 impl<'a> Table<'a> {
     fn of(all: &[Row], rows: Vec<Row>, devices: &'a [String]) -> Self {
-        let class = |row: &Row| (row.op == Op::Write, row.bytes.max(1).ilog2());
-        let mut by_class: BTreeMap<(bool, u32), Vec<f64>> = BTreeMap::new();
-        rows.iter().for_each(|row| by_class.entry(class(row)).or_default().push(row.us));
-        let mut medians = BTreeMap::new();
-        let mut everything: Vec<f64> = rows.iter().map(|row| row.us).collect();
-        everything.sort_by(f64::total_cmp);
-        let median = at(&everything, 0.5);
-        for (class, mut list) in by_class {
-            list.sort_by(f64::total_cmp);
-            medians.insert(class, at(&list, 0.5));
-        }
-        // A size that is slow as a whole has excess over the median of all.
-        let typical = |row: &Row| medians[&class(row)].min(2.0 * median);
+        let typical = Typical::of(&rows);
+        let median = typical.median;
         let slow = |row: &Row| {
-            let typical = typical(row);
-            if row.us > SLOW * typical { row.us - typical } else { 0.0 }
+            let usual = typical.of_row(row);
+            if row.us > SLOW * usual { row.us - usual } else { 0.0 }
         };
         let excess: Vec<f64> = rows.iter().map(slow).collect();
         let total: f64 = excess.iter().sum();
@@ -189,6 +180,7 @@ impl<'a> Table<'a> {
             total,
             flushes,
             median,
+            typical,
             episodes: Vec::new(),
         };
         table.find_episodes();
@@ -315,23 +307,28 @@ impl<'a> Table<'a> {
         order
     }
 
-    /// The member whose requests have most beyond the others', and its requests.
+    /// The member whose requests have most beyond the others', in words, and its requests.
     fn members(&self) -> (String, Vec<bool>) {
         let mut best = (0.0, String::new(), vec![false; self.rows.len()]);
-        let mut offer = |name: String, marked: Vec<bool>| {
+        let mut offer = |text: String, marked: Vec<bool>| {
             let Exposed { share, lift } = self.exposed(&marked);
             let count = marked.iter().filter(|mark| **mark).count() as f64;
             // Of two descriptions that explain as much, the one of fewer requests.
             let score = share * (1.0 - count / self.rows.len() as f64);
             if lift >= LIFT_MIN && score > best.0 {
-                best = (score, name, marked);
+                best = (score, text, marked);
             }
         };
         let devices = self.rows.iter().map(|row| row.device).max().unwrap_or(0);
         for device in self.slow_devices(devices) {
             let marked = self.rows.iter().map(|row| row.device == device).collect();
             let name = self.devices.get(device as usize).map_or("?", String::as_str);
-            offer(format!("device `{name}` of the trace"), marked);
+            let medians = self.typical.beside(device).map_or(String::new(), |(own, others)| {
+                let (own, others) = (cell::latency(own), cell::latency(others));
+                format!(": its median is {own}, that of the others {others}")
+            });
+            let text = format!("device `{name}` of the trace is slower than the others{medians}");
+            offer(text, marked);
         }
         for chunk in CHUNKS {
             for members in MEMBERS {
@@ -350,7 +347,8 @@ impl<'a> Table<'a> {
                 if sums[most].0 > 0.5 * self.total {
                     let marked = self.rows.iter().map(|row| member(row) == most).collect();
                     let kib = chunk / 1024;
-                    offer(format!("member {most} of {members}, chunks of {kib} KiB"), marked);
+                    let name = format!("member {most} of {members}, chunks of {kib} KiB");
+                    offer(format!("{name} is slower than the others"), marked);
                 }
             }
         }
@@ -391,8 +389,7 @@ impl<'a> Table<'a> {
         };
         let text = format!("{bursts} bursts: requests come faster than they are served");
         add(&mut all, Kind::Burst, text, &marked);
-        let (name, marked) = self.members();
-        let text = format!("{name} is slower than the others");
+        let (text, marked) = self.members();
         add(&mut all, Kind::Member, text, &marked);
         if !self.flushes.is_empty() {
             let text = format!("requests behind {} flushes", self.flushes.len());

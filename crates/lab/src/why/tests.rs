@@ -182,3 +182,37 @@ fn requests_of_two_causes_are_explained_once() {
     assert!(kinds.contains(&Kind::Member) && kinds.contains(&Kind::Size), "{findings:?}");
     assert!((40.0..60.0).contains(&findings.unexplained_percent), "{findings:?}");
 }
+
+/// One median of all requests is that of the slow device: nothing is slow beside it.
+#[test]
+fn a_slow_device_that_has_most_of_the_requests_is_found_beside_the_others_medians() {
+    let names: Vec<String> = ["a", "b", "c"].map(str::to_string).to_vec();
+    for devices in [2u32, 3] {
+        for tenths in [1, 5, 6, 9] {
+            let mut rows = trace(Planted::Nothing, 7);
+            for (number, row) in rows.iter_mut().enumerate() {
+                let slow = number * 7 % 10 < tenths;
+                row.device = if slow { 0 } else { 1 + number as u32 % (devices - 1) };
+                row.us *= if slow { 30.0 } else { 1.0 };
+            }
+            let findings = find(&rows, &names);
+            let cause = &findings.causes[0];
+            assert!(cause.text.starts_with("device `a` of the trace is slower"), "{findings:?}");
+            assert!(cause.text.contains(": its median is "), "{}", cause.text);
+            assert!(cause.share_percent > 95.0 && findings.unexplained_percent < 5.0, "{cause:?}");
+        }
+    }
+}
+
+#[test]
+fn devices_that_are_alike_have_nothing_to_find_whatever_share_each_has() {
+    let names: Vec<String> = ["a", "b", "c"].map(str::to_string).to_vec();
+    for seed in 920..930 {
+        let mut rows = trace(Planted::Nothing, seed);
+        for (number, row) in rows.iter_mut().enumerate() {
+            row.device = if number % 10 < 8 { 0 } else { 1 + number as u32 % 2 };
+        }
+        let findings = find(&rows, &names);
+        assert!(findings.causes.is_empty(), "seed {seed}: {:?}", findings.causes);
+    }
+}

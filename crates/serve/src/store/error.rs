@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub enum StoreError {
     /// A file cannot be read or written.
     File(PathBuf, io::Error),
+    /// There is no store: the place, and what is there instead.
+    Missing(PathBuf, &'static str),
     /// The folder holds something that is no store.
     Occupied(PathBuf),
     /// Another server has it.
@@ -37,6 +39,11 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Missing(path, what) => write!(
+                f,
+                "{}: {what}: name the folder of a drive that `manx serve --store FOLDER` made",
+                path.display()
+            ),
             Self::Occupied(path) => {
                 write!(
                     f,

@@ -4,6 +4,7 @@ use super::StoreError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The file of the head.
@@ -71,7 +72,16 @@ impl Head {
     /// There is none, or it is damaged.
     pub fn read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(NAME);
-        let text = fs::read_to_string(&path).map_err(StoreError::at(&path))?;
+        let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound if folder.is_dir() => {
+                StoreError::Missing(folder.to_path_buf(), "the folder holds no store")
+            }
+            ErrorKind::NotFound => StoreError::Missing(folder.to_path_buf(), "there is no folder"),
+            ErrorKind::NotADirectory => {
+                StoreError::Missing(folder.to_path_buf(), "this is no folder")
+            }
+            _ => StoreError::File(path.clone(), error),
+        })?;
         let value: Value = serde_json::from_str(&text)
             .map_err(|error| StoreError::damaged(&path, error.to_string()))?;
         if value["schema"] != SCHEMA {

@@ -19,7 +19,7 @@ use super::format::Open;
 use super::formats;
 use super::formats::msr;
 use super::{Opener, Place, TraceError, TraceFormat, unit_name};
-use crate::TraceSpec;
+use crate::{Spread, TraceEvent, TraceSpec};
 use evidence::Evidence;
 use std::io::Read;
 use std::sync::Arc;
@@ -119,6 +119,7 @@ pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError>
         event: spec.event,
         spread: spec.spread,
     };
+    refuse_in_vain(&head, format, reading)?;
     let sniffed = Sniffed { format, why, reading, units_why: None };
     if family::has(format) {
         family::settle(&head, sniffed, spec.format)
@@ -126,6 +127,34 @@ pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError>
         settle(&head, sniffed)
     }
 }
+
+/// An event, or a way to spread requests over a second, of a format that has neither.
+fn refuse_in_vain(
+    head: &Head<'_>,
+    format: TraceFormat,
+    reading: Reading,
+) -> Result<(), TraceError> {
+    let refused = |key, value: &str, allowed| {
+        let (file, value) = (head.file.clone(), value.to_string());
+        Err(TraceError::Setting { file, key, value, allowed })
+    };
+    let info = format.info();
+    if reading.event != TraceEvent::default() && !info.has_events {
+        return refused("event", reading.event.name(), EVENT_ALLOWED);
+    }
+    let has_seconds = || (info.decoder)(head.bytes, reading).granularity() > 0;
+    if reading.spread == Spread::None && !has_seconds() {
+        return refused("spread", "none", SPREAD_ALLOWED);
+    }
+    Ok(())
+}
+
+const EVENT_ALLOWED: &str = "issue, the default: each line is one request, and only blktrace, \
+                             blkparse and ftrace have events of which one kind is replayed";
+
+const SPREAD_ALLOWED: &str = "even, the default: the times of this format are finer than seconds, \
+                              and only a clock of whole seconds (tencent, libcachesim, \
+                              oracle-general) leaves anything to spread";
 
 /// The head of the first part that holds anything: blktrace leaves an empty file for a CPU that was
 /// idle.

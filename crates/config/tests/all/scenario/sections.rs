@@ -234,9 +234,16 @@ fn scrubbing_is_off_until_it_is_asked_for_and_its_code_must_fit() {
     );
     assert_eq!(scrub(&["scrub.rate=100.5", "scrub.rewrite_at=7"]).unwrap().rate, 100.5);
     let refused = |sets: &[&str]| scrub(sets).unwrap_err().to_string();
-    assert_says(&refused(&["scrub.rber=0.2"]), &["scrub.rber = 0.2", "from 0 to 0.1"]);
-    assert_says(&refused(&["scrub.rber=-1e-9"]), &["scrub.rber", "from 0 to 0.1"]);
+    assert_says(
+        &refused(&["scrub.rber=0.2"]),
+        &["scrub.rber = 0.2", "from 0 to 0.0620: 254 of the 4096"],
+    );
+    assert_says(&refused(&["scrub.rber=-1e-9"]), &["scrub.rber", "from 0 to 0.0620"]);
     assert_says(&refused(&["scrub.rber=nan"]), &["scrub.rber"]);
+    // The end of the range can be had.
+    let most = ["scrub.rber=0.062", "scrub.errors=true", "scrub.correctable=254"];
+    assert!(scrub(&[&most[..], &["scrub.codeword=\"512B\""]].concat()).is_ok());
+    assert!(scrub(&["scrub.rber=0.0621"]).is_err(), "nothing has it");
     // 8192 bits: 81.9 of them are wrong.
     assert_says(
         &refused(&["scrub.rber=0.01", "scrub.errors=true"]),

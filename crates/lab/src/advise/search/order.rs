@@ -1,6 +1,6 @@
 //! Order of the search: which settings are played next.
 
-use super::{BATCH, CHECKED, DOUBTFUL, GUESSED, NEAR, SAME, Search};
+use super::{BATCH, CHECKED, DOUBTFUL, GUESSED, HEADS_FROM, NEAR, SAME, Search};
 use crate::advise::seen::{Standing, worst};
 use manx_core::sim::math;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl Search<'_, '_> {
     }
 
     /// The setting with the least buffer beside this one: its beginning was played.
-    fn begun_beside(&self, setting: usize) -> Option<usize> {
+    pub(super) fn begun_beside(&self, setting: usize) -> Option<usize> {
         self.begun.keys().copied().find(|begun| {
             self.families.family_of(*begun) == self.families.family_of(setting)
                 && self.families.is_level(*begun, setting)
@@ -66,9 +66,16 @@ impl Search<'_, '_> {
         begun.sort_by(|one, other| {
             self.tier(*one).cmp(&self.tier(*other)).then(self.by_price(*one, *other))
         });
+        let open = |family: &usize| self.families.most(&self.open_of(*family));
+        let head = self.families.order.iter().find_map(open);
         if begun.is_empty() {
-            let open = |family: &usize| self.families.most(&self.open_of(*family));
-            return self.families.order.iter().find_map(open);
+            return head;
+        }
+        // One that keeps the goals is an end of the search from above; one that misses presumes
+        // all of its family.
+        if self.misses >= HEADS_FROM && self.misses % 2 == 1 {
+            (self.misses, self.last) = (self.misses + 1, None);
+            return head;
         }
         let near = self.last.filter(|last| worst(&self.seen[*last].judged) < NEAR);
         let near = near.and_then(|last| self.families.family_of(last));
@@ -106,18 +113,15 @@ impl Search<'_, '_> {
             _ => false,
         };
         let all = (0..self.seen.len()).filter(is_open).filter(is_next);
-        let all = self.promising(all.filter(|at| !self.is_twin(*at, best)), best);
+        let all: Vec<usize> = all.filter(|at| self.twin_rank(*at, best) == 0).collect();
+        let larger = self.with_more_buffer(&all, best);
+        let all = self.promising(all.into_iter(), best, &larger);
         // Each axis in turn: the policy, then the keys.
-        let axis = |at: usize| {
-            let (other, theirs) = plan.place(at);
-            let key = places.iter().zip(&theirs).position(|(one, other)| one != other);
-            if other == policy { key.map_or(0, |key| key + 1) } else { 0 }
-        };
         let mut rounds: BTreeMap<usize, usize> = BTreeMap::new();
         let mut all: Vec<(usize, usize)> = all
             .into_iter()
             .map(|at| {
-                let round = rounds.entry(axis(at)).or_default();
+                let round = rounds.entry(self.axis(at, best)).or_default();
                 *round += 1;
                 (*round, at)
             })
@@ -126,37 +130,38 @@ impl Search<'_, '_> {
         all.into_iter().map(|(_, at)| at).take(BATCH).collect()
     }
 
-    /// Open settings that are guessed to cost as little, whatever they differ by; twins last, as
-    /// the rest of their runs may differ where their beginnings do not.
+    /// Open settings that are guessed to cost as little, whatever they differ by, or may for what
+    /// guesses were off; twins last, as the rest of their runs may differ where their beginnings
+    /// do not.
     pub(super) fn guessed_alike(&self, best: usize) -> Vec<usize> {
         let is_open = |at: &usize| self.seen[*at].standing == Standing::Open;
-        let mut all = self.promising((0..self.seen.len()).filter(is_open), best);
+        let doubtful = self.doubtful(Some(best));
+        let mut all = self.promising((0..self.seen.len()).filter(is_open), best, &doubtful);
         all.truncate(BATCH);
         all
     }
 
-    /// Those of the settings that may cost as little as the best: the first ones to be played.
-    fn promising(&self, settings: impl Iterator<Item = usize>, best: usize) -> Vec<usize> {
+    /// Those of the settings that may cost as little as the best, the `doubtful` ones among them:
+    /// the first ones to be played.
+    fn promising(
+        &self,
+        settings: impl Iterator<Item = usize>,
+        best: usize,
+        doubtful: &[usize],
+    ) -> Vec<usize> {
         let apart = if self.question.minimise.is_guessed() { GUESSED } else { SAME };
         let dear = self.seen[best].estimate * (1.0 + apart);
-        let mut all: Vec<usize> = settings.filter(|at| self.seen[*at].estimate < dear).collect();
+        let is_doubtful = |at: &usize| doubtful.binary_search(at).is_ok();
+        let is_near = |at: &usize| self.seen[*at].estimate < dear || is_doubtful(at);
+        let mut all: Vec<usize> = settings.filter(is_near).collect();
         // Of what is guessed to cost alike, the one whose beginning is farther from the goals.
         let step = |at: usize| (math::ln(self.seen[at].estimate.max(1e-9)) / SAME).round() as i64;
-        let order = |at: usize| (self.tier(at), self.is_twin(at, best), step(at));
+        let order = |at: usize| (self.tier(at), self.twin_rank(at, best), step(at));
         all.sort_by(|one, other| {
             let used = self.used(*one).total_cmp(&self.used(*other));
             order(*one).cmp(&order(*other)).then(used).then(self.by_price(*one, *other))
         });
         all
-    }
-
-    /// The beginnings of both are the same in every number, and so are their buffers: a policy that
-    /// had nothing to do is no news.
-    fn is_twin(&self, one: usize, other: usize) -> bool {
-        let begun = |at: usize| self.begun.get(&self.begun_beside(at)?);
-        self.families.buffer(one) == self.families.buffer(other)
-            && begun(one).is_some()
-            && begun(one) == begun(other)
     }
 
     /// Settings that were presumed to miss, cheaper than the best, nearest first.

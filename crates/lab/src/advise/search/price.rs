@@ -1,9 +1,10 @@
 //! Prices before a run has ended, and the room that is left for runs.
 
-use super::{BUDGET, RUNS_MIN, Search, Stop};
+use super::{BUDGET, PROBES_MAX, RUNS_MIN, Search, Stop};
 use crate::advise::cost::Cost;
 use crate::advise::prices::{Guess, cost_of, price};
 use crate::advise::seen::Standing;
+use crate::advise::shots::SEGMENTS;
 use manx_core::sim::math;
 use manx_core::stats::RunResult;
 use std::collections::BTreeMap;
@@ -35,7 +36,10 @@ impl Search<'_, '_> {
             for setting in column {
                 let (_, scenario) = self.question.plan.point(*setting)?;
                 let cost = cost_of(self.question, &scenario, &result, self.pace);
-                all.push((*setting, cost, price(self.question, &scenario, &cost, Some(&result))));
+                let price = price(self.question, &scenario, &cost, Some(&result));
+                // The bound's buffer took all writes: of what a smaller one lets through nothing
+                // is known.
+                all.push((*setting, cost, if price.is_finite() { price } else { 1.0 }));
             }
         }
         let factors = self.factors(&all);
@@ -79,7 +83,7 @@ impl Search<'_, '_> {
         let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
         for (setting, _, guess) in guessed {
             let seen = &self.seen[*setting];
-            if seen.is_whole() && *guess > 0.0 {
+            if seen.is_whole() && *guess > 0.0 && seen.price.is_finite() {
                 let buffer = self.families.buffer(*setting).to_bits();
                 let (sum, count) = sums.entry(buffer).or_default();
                 (*sum, *count) = (*sum + seen.price / guess, *count + 1.0);
@@ -104,7 +108,8 @@ impl Search<'_, '_> {
         guessed: &[(usize, Cost, f64)],
         by_buffer: &dyn Fn(usize) -> f64,
     ) -> BTreeMap<(usize, usize), f64> {
-        let is_known = |at: usize| self.seen[at].is_whole() && self.seen[at].price > 0.0;
+        let is_price = |price: f64| price > 0.0 && price.is_finite();
+        let is_known = |at: usize| self.seen[at].is_whole() && is_price(self.seen[at].price);
         let whole = guessed.iter().filter(|(at, _, guess)| is_known(*at) && *guess > 0.0);
         let mut left: Vec<(Vec<(usize, usize)>, f64)> = whole
             .map(|(at, _, guess)| {
@@ -127,6 +132,14 @@ impl Search<'_, '_> {
             all.extend(sums.into_iter().map(|(at, (sum, count))| (at, sum / (count + 1.0))));
         }
         all
+    }
+
+    /// Segments of the short runs: with the warm-up where there is room for it, else one, which
+    /// tells the state that each begins from and no more.
+    pub(super) fn probe_segments(&self) -> usize {
+        let (columns, long) = (self.families.columns().len(), self.shots.probe());
+        let runs = (columns * long) as f64 / SEGMENTS as f64;
+        if runs > PROBES_MAX * self.room() as f64 { 1 } else { long }
     }
 
     /// So many more runs, all of them to their end, are within the budget.
