@@ -15,6 +15,7 @@
 mod assemble;
 mod books;
 mod content;
+mod destage;
 mod impaired;
 pub mod layout;
 mod link;

@@ -25,9 +25,11 @@ pub(super) struct WriteBack {
     /// Of those, the ones that no member took.
     pub kept: u64,
     /// Rows that wait to be written out, and how many are being.
-    queue: VecDeque<u32>,
-    active: u32,
-    depth: u32,
+    pub queue: VecDeque<u32>,
+    pub active: u32,
+    pub depth: u32,
+    /// [`Array::write_out`] begins rows.
+    pub begins: bool,
     /// Requests that wait for room.
     stalled: VecDeque<u32>,
     /// A new member: the row that is restored next, and those that are being.
@@ -47,6 +49,7 @@ impl WriteBack {
             queue: VecDeque::new(),
             active: 0,
             depth: spec.destage_depth.max(1),
+            begins: false,
             stalled: VecDeque::new(),
             next_restore: 0,
             restoring: Vec::new(),
@@ -132,29 +135,6 @@ impl<L: MemberLink> Array<L> {
             if let Some(slot) = self.rows.find(self.layout.place(page).row) {
                 self.wants_update(now, slot);
             }
-        }
-    }
-
-    /// A row has gathered something: it is updated at once, or in its turn where there is a cache.
-    pub(super) fn wants_update(&mut self, now: Instant, slot: u32) {
-        if self.rows[slot].phase != Phase::Gathering || self.rows[slot].queued {
-            return;
-        }
-        if self.writes.room == 0 {
-            return self.begin_update(now, slot);
-        }
-        self.rows[slot].queued = true;
-        self.writes.queue.push_back(slot);
-        self.write_out(now);
-    }
-
-    fn write_out(&mut self, now: Instant) {
-        while self.writes.active < self.writes.depth
-            && let Some(slot) = self.writes.queue.pop_front()
-        {
-            self.rows[slot].queued = false;
-            self.writes.active += 1;
-            self.begin_update(now, slot);
         }
     }
 

@@ -78,6 +78,34 @@ fn what_an_array_acknowledged_from_its_memory_is_there_when_a_member_turns_read_
     }
 }
 
+/// Rows that no member takes end as they begin: the one behind begins in the same loop, not in the
+/// end of the one before.
+#[test]
+fn thousands_of_rows_that_no_member_takes_end_one_after_the_other() {
+    let sets = [
+        "device.geometry.channels=2",
+        "device.geometry.ways=2",
+        "device.geometry.blocks=48",
+        "measure.warmup=0s",
+        "workload.requests=5000",
+        "workload.rate=20000",
+        "workload.read_percent=0",
+        "workload.block_sizes=[[\"64KiB\",1]]",
+        "array.level=ec",
+        "array.parities=3",
+        "array.members=6",
+        "array.cache=32MiB",
+        "faults.program_fail=1e-2",
+    ];
+    let overrides = sets.iter().map(|set| Override::from_set(set).unwrap()).collect();
+    let scenario = Request::read("ioda", overrides).unwrap().under("raid").unwrap();
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+    let options = Options { jobs: NonZero::new(1), ..Options::plain(None, &GO_ON) };
+    let result = compare(&[("raid".to_string(), scenario)], &options).unwrap().remove(0).result;
+    assert_eq!(result.outcome, Outcome::Completed);
+    assert_eq!(array(&result).refusing_members, 6);
+}
+
 #[test]
 fn no_strategy_computes_from_a_row_of_which_a_write_was_refused() {
     for policy in
