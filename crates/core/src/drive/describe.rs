@@ -23,7 +23,7 @@ impl Drive {
             text += &format!(
                 "die {die}: idle {}, closed {}, read {:?}, fill {:?}, write {:?}, gc {:?}\n",
                 self.flash.is_idle(Die(die as u32)),
-                self.collector.is_closed(Die(die as u32)),
+                self.is_closed(Die(die as u32)),
                 front(&queues.read),
                 front(&queues.fill),
                 front(&queues.write),

@@ -354,8 +354,14 @@ impl Drive {
 
     /// The next event but those of the flash.
     #[inline]
-    fn next_but_flash_at(&self) -> Instant {
+    pub(super) fn next_but_flash_at(&self) -> Instant {
         self.ports.next_at().min(self.later.next_at()).min(self.wakes_at)
+    }
+
+    /// True when one of those is due by `now`: a comparison each, without the earliest.
+    #[inline(always)]
+    pub(super) fn others_come_by(&self, now: Instant) -> bool {
+        now >= self.ports.next_at() || now >= self.later.next_at() || now >= self.wakes_at
     }
 
     /// Does everything that is due before `limit`, until the first completion, which it returns.
@@ -388,7 +394,7 @@ impl Drive {
     /// Everything that an event brought is done: steps that were refused pause their GC run, and
     /// reads that GC overtook fail.
     #[inline(never)]
-    fn event_is_over(&mut self, now: Instant) {
+    pub(super) fn event_is_over(&mut self, now: Instant) {
         self.stop_given_up(now);
         self.pause_refused(now);
         self.share_power(now);
@@ -422,23 +428,6 @@ impl Drive {
         }
         if self.watches {
             self.event_is_over(now);
-        }
-    }
-
-    /// Does what the flash brings next, and goes on as long as more of it comes before `limit` and
-    /// before all else; says when the next event is.
-    fn fire(&mut self, limit: Instant) -> Instant {
-        let mut now = self.flash.next_at();
-        loop {
-            self.fire_next(now);
-            if self.watches {
-                self.event_is_over(now);
-            }
-            now = self.flash.next_at();
-            let others = self.next_but_flash_at();
-            if now >= limit.min(others) {
-                return now.min(others);
-            }
         }
     }
 

@@ -4,19 +4,50 @@
 use super::dies::queues::{FlashOp, Owner};
 use super::gc::mode::Admission;
 use super::{Drive, Status};
-use crate::flash::{BOOKED, Fired, LEAN};
+use crate::flash::{BOOKED, Fired, LEAN, WATCHED};
 use crate::sim::NIL;
 use crate::units::Die;
 use crate::units::Instant;
 
 impl Drive {
-    /// Does the next event of the flash, at `now`.
-    #[inline(always)]
-    pub(super) fn fire_next(&mut self, now: Instant) {
+    /// Does what the flash brings next, and goes on as long as more of it comes before `limit` and
+    /// before all else; says when the next event is.
+    pub(super) fn fire(&mut self, limit: Instant) -> Instant {
         match self.flash.way() {
-            LEAN => self.fire_as::<LEAN>(now),
-            BOOKED => self.fire_booked(now),
-            _ => self.fire_watched(now),
+            LEAN => self.fire_until::<LEAN>(limit),
+            BOOKED => self.fire_booked(limit),
+            _ => self.fire_watched(limit),
+        }
+    }
+
+    /// Of a flash of which books are kept.
+    #[inline(never)]
+    fn fire_booked(&mut self, limit: Instant) -> Instant {
+        self.fire_until::<BOOKED>(limit)
+    }
+
+    /// Of a flash of which features look at single operations.
+    #[inline(never)]
+    fn fire_watched(&mut self, limit: Instant) -> Instant {
+        self.fire_until::<WATCHED>(limit)
+    }
+
+    #[inline(always)]
+    fn fire_until<const WAY: u8>(&mut self, limit: Instant) -> Instant {
+        let mut now = self.flash.next_at();
+        loop {
+            debug_assert!(self.flash.way() <= WAY, "no feature begins to look in between");
+            match WAY {
+                WATCHED => self.fire_next(now),
+                _ => self.fire_as::<WAY>(now),
+            }
+            if self.watches {
+                self.event_is_over(now);
+            }
+            now = self.flash.next_at();
+            if now >= limit || self.others_come_by(now) {
+                return now.min(self.next_but_flash_at());
+            }
         }
     }
 
@@ -28,21 +59,15 @@ impl Drive {
             return self.flash.send_as::<WAY>(now, slot);
         }
         let fired = self.flash.end_as::<WAY>(now, slot);
-        self.tell_fired(now, fired);
+        self.tell_fired::<WAY>(now, fired);
         debug_assert!(fired.preload().is_none(), "a feature looks at single operations");
     }
 
-    /// The next event of a flash of which books are kept.
-    #[inline(never)]
-    fn fire_booked(&mut self, now: Instant) {
-        self.fire_as::<BOOKED>(now);
-    }
-
     /// The next event of a flash of which features look at single operations.
-    #[inline(never)]
-    fn fire_watched(&mut self, now: Instant) {
+    #[inline(always)]
+    fn fire_next(&mut self, now: Instant) {
         let fired = self.flash.fire_next();
-        self.tell_fired(now, fired);
+        self.tell_fired::<WATCHED>(now, fired);
         if let Some(die) = fired.preload() {
             self.preload(now, die);
         }
@@ -50,9 +75,9 @@ impl Drive {
 
     /// Tells of an operation that ended and of a die that is free.
     #[inline(always)]
-    fn tell_fired(&mut self, now: Instant, fired: Fired) {
+    fn tell_fired<const WAY: u8>(&mut self, now: Instant, fired: Fired) {
         if let Some(op) = fired.done()
-            && !self.ends_shortly(now, op, fired)
+            && !self.ends_shortly::<WAY>(now, op, fired)
         {
             self.step_ended(now, op);
             self.op_done(now, op, fired.behind_gc());
@@ -83,24 +108,26 @@ impl Drive {
     /// The end of an operation at which no optional feature looks; false where one may, and where a
     /// read waits for others: then nothing was done.
     #[inline(always)]
-    fn ends_shortly(&mut self, now: Instant, op: u32, fired: Fired) -> bool {
-        let direct = self.direct.is_possible();
-        match self.ops[op].owner {
+    fn ends_shortly<const WAY: u8>(&mut self, now: Instant, op: u32, fired: Fired) -> bool {
+        let (direct, owner) = (self.direct.is_possible(), self.ops[op].owner);
+        match owner {
             Owner::Direct { id } => {
                 self.direct_read_ended(now, op, id, fired.behind_gc());
                 true
             }
             Owner::Request { .. } if direct => self.ends_directly(now, op, fired.behind_gc()),
             Owner::Row { first_slot } if direct => {
-                self.row_ends_directly(now, op, first_slot);
+                self.row_ends_directly::<WAY>(now, op, first_slot);
                 true
             }
             Owner::ChainRead { .. } | Owner::ChainProgram { .. } | Owner::ChainCopy { .. } => {
                 let straight = self.collector.way.is_straight && !self.watches;
                 match fired.free() {
                     Some(die) if straight => {
-                        self.book_copy_end(now, op, die);
-                        self.copy_goes_on(now, op, die)
+                        if WAY != LEAN {
+                            self.book_copy_end(now, op, die);
+                        }
+                        self.copy_goes_on(now, (op, owner), die)
                     }
                     _ => false,
                 }
@@ -127,11 +154,15 @@ impl Drive {
 
     /// Ends the program of a row of the host.
     #[inline(always)]
-    fn row_ends_directly(&mut self, now: Instant, op: u32, first_slot: u32) {
+    fn row_ends_directly<const WAY: u8>(&mut self, now: Instant, op: u32, first_slot: u32) {
         let die = self.flash.layout.die_of(self.ops[op].lane);
-        self.book_end(now, op, die);
+        if WAY != LEAN {
+            self.book_end(now, op, die);
+        }
         self.plain_row_done(now, op, first_slot);
-        self.book_told();
+        if WAY != LEAN {
+            self.book_told();
+        }
         self.ops.release(op);
         self.collector.user_ended(die);
         self.poll_gc(now, die);

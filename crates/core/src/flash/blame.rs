@@ -5,10 +5,10 @@
 //! follow one another): what of a wait for it is not behind transfers of garbage collection is
 //! behind others'. Kept only when asked for: the model runs the same without it.
 
+use super::gc_transfers::{GcTransfers, Transfer};
 use super::past::Past;
 use super::{Block, Layout, Operation, What};
-use crate::sim::Ring;
-use crate::units::{Cause, Duration, Instant, Split};
+use crate::units::{Cause, Duration, Instant, Ppn, Split};
 
 /// The work that blocks a die, for operations that wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,20 +133,13 @@ impl Waits {
 #[derive(Clone, Debug)]
 pub(super) struct Blame {
     dies: Vec<DieBooks>,
-    channels: Vec<Ring<Reservation>>,
+    channels: Vec<GcTransfers>,
     /// The waits of the operation that ended last.
     pub finished: Waits,
     /// Nobody asks for what was before this instant.
     pub past_from: Instant,
     /// By operation: a flush had sent it.
     pub sent_by_flush: Vec<bool>,
-}
-
-/// A transfer of garbage collection.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reservation {
-    start: Instant,
-    end: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -157,7 +150,8 @@ struct DieBooks {
     past: Past,
     /// Garbage collection drains or holds its channel.
     closed: bool,
-    block: Option<Block>,
+    /// A page of the block worked on; [`Ppn::NONE`] when idle.
+    page: Ppn,
     /// Waits of the operations inside the die, after they were given to it.
     current: Waits,
     /// Those of the operation that reads have replaced.
@@ -175,9 +169,23 @@ struct DieBooks {
 impl DieBooks {
     #[inline]
     fn turn(&mut self, now: Instant, keeper: Keeper, past_from: Instant) {
-        self.totals[self.keeper as usize] += now.since(self.since).as_ns();
+        // A turn that took no time is none.
+        if now != self.since {
+            self.past.ended(self.since, self.keeper, &self.totals, past_from);
+            self.totals[self.keeper as usize] += now.since(self.since).as_ns();
+        }
         (self.keeper, self.since) = (keeper, now);
-        self.past.turn(now, keeper, &self.totals, past_from);
+    }
+
+    /// The totals up to `at`.
+    #[inline]
+    fn totals_at(&self, at: Instant) -> Kept {
+        if at < self.since {
+            return self.past.totals(at, self.since);
+        }
+        let mut totals = self.totals;
+        totals[self.keeper as usize] += at.since(self.since).as_ns();
+        totals
     }
 
     fn waits(&mut self, whose: Whose) -> &mut Waits {
@@ -198,7 +206,7 @@ impl Blame {
             totals: [0; KEEPERS],
             past: Past::new(),
             closed: false,
-            block: None,
+            page: Ppn::NONE,
             current: Waits::default(),
             aside: Waits::default(),
             array_began: [0; KEEPERS],
@@ -207,7 +215,7 @@ impl Blame {
             commands: Waits::default(),
             waiting_since: Instant::START,
         };
-        let channels = (0..channels).map(|_| Ring::default()).collect();
+        let channels = vec![GcTransfers::default(); channels as usize];
         let past_from = Instant::NEVER;
         Self {
             dies: vec![books; dies as usize],
@@ -218,13 +226,13 @@ impl Blame {
         }
     }
 
-    /// The die begins an operation; `block` is what it works on.
+    /// The die begins an operation; `page` is of the block that it works on.
     #[inline(never)]
-    pub fn started(&mut self, now: Instant, die: usize, operation: &Operation, block: Block) {
+    pub fn started(&mut self, now: Instant, die: usize, operation: &Operation, page: Ppn) {
         let keeper = self.keeper_of(operation);
         let books = &mut self.dies[die];
         books.turn(now, keeper, self.past_from);
-        books.block = (block.0 != u32::MAX).then_some(block);
+        books.page = page;
         books.current = Waits::default();
     }
 
@@ -245,7 +253,7 @@ impl Blame {
     pub fn freed(&mut self, now: Instant, die: usize) {
         let books = &mut self.dies[die];
         books.turn(now, if books.closed { Keeper::Closed } else { Keeper::Nobody }, self.past_from);
-        books.block = None;
+        books.page = Ppn::NONE;
     }
 
     /// A suspendable operation stops, comes back, or runs its next part.
@@ -271,8 +279,8 @@ impl Blame {
     }
 
     /// The operation that had stepped aside goes on.
-    pub fn comes_back(&mut self, now: Instant, die: usize, operation: &Operation, block: Block) {
-        self.started(now, die, operation, block);
+    pub fn comes_back(&mut self, now: Instant, die: usize, operation: &Operation, page: Ppn) {
+        self.started(now, die, operation, page);
         self.dies[die].current = self.dies[die].aside;
     }
 
@@ -300,18 +308,19 @@ impl Blame {
     #[inline]
     pub fn totals(&self, now: Instant, die: usize) -> Kept {
         let books = &self.dies[die];
-        let mut totals = books.totals;
-        totals[books.keeper as usize] += now.since(books.since).as_ns();
-        totals
+        debug_assert!(now >= books.since, "the past is asked for by `totals_at`");
+        books.totals_at(now)
     }
 
     /// The totals of a die up to an instant of the past that an observer may ask for.
     pub fn totals_at(&self, at: Instant, die: usize) -> Kept {
-        self.dies[die].past.totals(at)
+        self.dies[die].totals_at(at)
     }
 
-    pub fn doing(&self, die: usize) -> Doing {
-        let DieBooks { keeper, block, since, .. } = self.dies[die];
+    #[inline]
+    pub fn doing(&self, die: usize, layout: &Layout) -> Doing {
+        let DieBooks { keeper, page, since, .. } = self.dies[die];
+        let block = (page != Ppn::NONE).then(|| layout.block_of(page));
         Doing { keeper, block, since }
     }
 
@@ -324,9 +333,7 @@ impl Blame {
         start: Instant,
         end: Instant,
     ) {
-        let ring = &mut self.channels[channel];
-        ring.drop_while(|first| first.end <= now);
-        ring.push_back(Reservation { start, end });
+        self.channels[channel].add(now, Transfer { start, end });
     }
 
     /// A transfer waits for those that asked before it.
@@ -338,10 +345,7 @@ impl Blame {
         channel: usize,
         wait: Duration,
     ) {
-        let ring = &mut self.channels[channel];
-        ring.drop_while(|first| first.end <= now);
-        let behind_gc =
-            ring.iter().fold(Duration::ZERO, |sum, r| sum + r.end.since(r.start.max(now)));
+        let behind_gc = self.channels[channel].left(now);
         self.waits_in_line((die, whose), wait, behind_gc);
     }
 
@@ -433,6 +437,18 @@ impl Operation {
             What::Erase { block } => block,
             // No block of the geometry.
             What::System { .. } => Block(u32::MAX),
+            What::Copy { .. } | What::Copies { .. } => unreachable!("no books are kept of runs"),
+        }
+    }
+
+    /// A page of the block that it works on; [`Ppn::NONE`] for none of the geometry.
+    #[inline]
+    pub(super) fn page(&self, layout: &Layout) -> Ppn {
+        match self.what {
+            What::Read { page, .. } => page,
+            What::Program { row, .. } => row,
+            What::Erase { block } => layout.first_page(block),
+            What::System { .. } => Ppn::NONE,
             What::Copy { .. } | What::Copies { .. } => unreachable!("no books are kept of runs"),
         }
     }

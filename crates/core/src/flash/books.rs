@@ -82,7 +82,7 @@ impl Flash {
 
     /// The work of the die now.
     pub fn doing(&self, die: Die) -> Option<Doing> {
-        self.blame.as_ref().map(|blame| blame.doing(die.index()))
+        self.blame.as_ref().map(|blame| blame.doing(die.index(), &self.layout))
     }
 
     /// The waits, inside the flash, of the operation that ended last.

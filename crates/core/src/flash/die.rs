@@ -65,6 +65,8 @@ pub(super) enum Phase {
     Idle,
     /// tR runs (after the command).
     Sensing,
+    /// Likewise, and the data stays in the plane.
+    SensingInside,
     /// The data waits for a held channel.
     WaitingForChannel,
     /// The data waits for the cache register.
@@ -220,6 +222,14 @@ pub(super) struct Leaving {
     pub transferring: bool,
 }
 
+impl Phase {
+    /// Of a read of so many sectors while its array read runs.
+    #[inline(always)]
+    pub fn sensing(sectors: u32) -> Self {
+        if sectors == 0 { Phase::SensingInside } else { Phase::Sensing }
+    }
+}
+
 impl Flash {
     /// True when the die may be given an operation.
     #[inline]
@@ -230,8 +240,7 @@ impl Flash {
     /// True when the array read of a die is done whose data is to cross the channel.
     #[inline(always)]
     pub fn has_sensed(&self, slot: usize) -> bool {
-        let die = &self.dies[slot];
-        die.phase == Phase::Sensing && !matches!(die.operation.what, What::Read { sectors: 0, .. })
+        self.dies[slot].phase == Phase::Sensing
     }
 
     /// True when the die's channel is held for garbage collection.

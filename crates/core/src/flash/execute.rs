@@ -45,7 +45,7 @@ impl Flash {
         if WAY != LEAN
             && let Some(blame) = &mut self.blame
         {
-            blame.started(now, slot, &operation, operation.block(&self.layout));
+            blame.started(now, slot, &operation, operation.page(&self.layout));
         }
         let d = &mut self.dies[slot];
         debug_assert!(d.phase == Phase::Idle || d.holds_suspended, "die {die} is busy");
@@ -54,8 +54,8 @@ impl Flash {
         d.behind_gc = false;
         let at = (slot, d.channel);
         let (command, at) = match operation.what {
-            What::Read { page, .. } => {
-                d.phase = Phase::Sensing;
+            What::Read { page, sectors } => {
+                d.phase = Phase::sensing(sectors);
                 self.assert_readable(die, page);
                 let command = self.reserve_first::<WAY>(now, at, Crossing::Command, &operation);
                 let sensed = command.end + self.timing.read(&self.layout, page);
@@ -220,7 +220,7 @@ impl Flash {
             return self.sensed(now, slot);
         }
         match self.dies[slot].phase {
-            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Copying => {
+            Phase::SensingInside | Phase::TransferringOut | Phase::Programming | Phase::Copying => {
                 self.finished(now, slot)
             }
             Phase::CopyReading => self.copy_is_read(now, slot),
@@ -347,7 +347,7 @@ impl Flash {
         let What::Read { sectors, .. } = die.operation.what else {
             unreachable!("only a read senses")
         };
-        if sectors == 0 {
+        if WAY == WATCHED && sectors == 0 {
             return self.finished(now, slot);
         }
         if WAY == WATCHED && self.cache_read && die.leaving.is_some() {

@@ -32,7 +32,7 @@ impl Flash {
     pub fn end_as<const WAY: u8>(&mut self, now: Instant, slot: usize) -> Fired {
         match self.dies[slot].phase {
             Phase::TransferringOut => self.finish_read_as::<WAY>(now, slot),
-            Phase::Sensing | Phase::Programming | Phase::Copying => {
+            Phase::SensingInside | Phase::Programming | Phase::Copying => {
                 self.finish_as::<WAY>(now, slot)
             }
             Phase::CopyReading => self.copy_is_read(now, slot),

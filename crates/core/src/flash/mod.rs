@@ -33,6 +33,7 @@ mod execute;
 mod faults;
 mod features;
 mod fired;
+mod gc_transfers;
 mod layout;
 mod lean;
 mod occupation;

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// Turns in a piece: readings begin at its totals, so this is how far one has to add up.
 const TURNS: usize = 32;
 
-/// The latest turns of a die.
+/// The latest turns of a die that are over; the one that goes on is the die's.
 #[derive(Clone, Debug)]
 pub(super) struct Past {
     /// The last piece, which goes on, and those before it.
@@ -20,7 +20,7 @@ pub(super) struct Past {
 struct Piece {
     /// By keeper, up to the first turn.
     totals: Kept,
-    /// Since when who kept it; at least one.
+    /// Since when who kept it.
     turns: Box<[(Instant, Keeper); TURNS]>,
     len: usize,
 }
@@ -30,40 +30,35 @@ impl Past {
         Self { last: Piece::new(), pieces: VecDeque::new() }
     }
 
-    /// From `now` on the die is kept by `keeper`; before, each kept it for `totals`. Nobody asks
-    /// for times before `from`.
+    /// A turn is over that `keeper` began at `since`; before, each kept the die for `totals`. Nobody
+    /// asks for times before `from`.
     #[inline]
-    pub fn turn(&mut self, now: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
+    pub fn ended(&mut self, since: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
         let Piece { turns, len, .. } = &mut self.last;
-        let last = &mut turns[(*len - 1) % TURNS];
-        if last.0 == now {
-            last.1 = keeper;
-        } else if *len < TURNS {
-            turns[*len] = (now, keeper);
-            *len += 1;
-        } else {
-            self.begin(now, keeper, totals, from);
+        match turns.get_mut(*len) {
+            Some(turn) => (*turn, *len) = ((since, keeper), *len + 1),
+            None => self.begin(since, keeper, totals, from),
         }
     }
 
     #[inline(never)]
-    fn begin(&mut self, now: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
+    fn begin(&mut self, since: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
         let mut old = None;
         while self.pieces.get(1).unwrap_or(&self.last).begins() <= from
             && let Some(piece) = self.pieces.pop_front()
         {
             old = Some(piece);
         }
-        if self.pieces.is_empty() && now <= from {
-            return self.last.begin_with((now, keeper), totals);
+        if self.pieces.is_empty() && since <= from {
+            return self.last.begin_with((since, keeper), totals);
         }
         let mut next = old.unwrap_or_else(Piece::new);
-        next.begin_with((now, keeper), totals);
+        next.begin_with((since, keeper), totals);
         self.pieces.push_back(std::mem::replace(&mut self.last, next));
     }
 
-    /// The totals up to `at`.
-    pub fn totals(&self, at: Instant) -> Kept {
+    /// The totals up to `at`; the last turn ended at `end`.
+    pub fn totals(&self, at: Instant, end: Instant) -> Kept {
         let piece = match self.last.begins() <= at {
             true => &self.last,
             false => {
@@ -74,7 +69,7 @@ impl Past {
         };
         let mut totals = piece.totals;
         let turns = &piece.turns[..piece.len];
-        let ends = turns.iter().skip(1).map(|turn| turn.0).chain([Instant::NEVER]);
+        let ends = turns.iter().skip(1).map(|turn| turn.0).chain([end]);
         for ((begun, keeper), end) in turns.iter().zip(ends) {
             totals[*keeper as usize] += at.min(end).since(*begun).as_ns();
             if end >= at {
@@ -88,7 +83,7 @@ impl Past {
 impl Piece {
     fn new() -> Self {
         let turns = Box::new([(Instant::START, Keeper::Nobody); TURNS]);
-        Self { totals: [0; KEEPERS], turns, len: 1 }
+        Self { totals: [0; KEEPERS], turns, len: 0 }
     }
 
     fn begin_with(&mut self, turn: (Instant, Keeper), totals: &Kept) {
@@ -114,17 +109,21 @@ mod tests {
         let (mut now, mut kept, mut sums) = (0, Keeper::Nobody, vec![(0, totals)]);
         for turn in 0..1000u64 {
             let (after, keeper) = (turn * 37 % 11, keepers[(turn * 7 % 5) as usize]);
+            let (since, before) = (Instant::from_ns(now), totals);
             (0..after).for_each(|_| {
                 totals[kept as usize] += 1;
                 now += 1;
                 sums.push((now, totals));
             });
-            kept = keeper;
             let from = if turn < 500 { Instant::START } else { Instant::from_ns(2000) };
-            past.turn(Instant::from_ns(now), keeper, &totals, from);
+            if after > 0 {
+                past.ended(since, kept, &before, from);
+            }
+            kept = keeper;
         }
         for (at, totals) in sums.iter().filter(|(at, _)| *at >= 2000) {
-            assert_eq!(past.totals(Instant::from_ns(*at)), *totals, "at {at}");
+            let (at, end) = (Instant::from_ns(*at), Instant::from_ns(now));
+            assert_eq!(past.totals(at, end), *totals, "at {at:?}");
         }
         assert!(past.pieces[0].begins() <= Instant::from_ns(2000));
         assert!(past.pieces[1].begins() > Instant::from_ns(2000), "what was before is gone");

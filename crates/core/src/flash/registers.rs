@@ -52,7 +52,7 @@ impl Flash {
         load: Reserved,
     ) -> Option<Die> {
         if let Some(blame) = &mut self.blame {
-            blame.started(now, slot, &next, next.block(&self.layout));
+            blame.started(now, slot, &next, next.page(&self.layout));
             blame.preloaded_starts(now, slot, load.end);
         }
         let die = &mut self.dies[slot];

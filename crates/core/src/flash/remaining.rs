@@ -16,7 +16,8 @@ impl Flash {
 
     /// When the array read ends that the die does now.
     pub fn senses_until(&self, die: Die) -> Option<Instant> {
-        let senses = self.dies[die.index()].phase == Phase::Sensing;
+        let phase = self.dies[die.index()].phase;
+        let senses = matches!(phase, Phase::Sensing | Phase::SensingInside);
         self.timers.due(die.index()).filter(|_| senses)
     }
 
@@ -50,7 +51,10 @@ impl Flash {
             (Phase::Erasing { steps_left }, _) => {
                 due() + self.timing.erase_step * u64::from(steps_left)
             }
-            (Phase::Sensing | Phase::TransferringOut | Phase::Programming, _) => due(),
+            (
+                Phase::Sensing | Phase::SensingInside | Phase::TransferringOut | Phase::Programming,
+                _,
+            ) => due(),
             _ => self.suspendable_left(now, die.index()).unwrap_or_else(|| {
                 let whole = self.alone(&operation).as_ns();
                 Duration::from_ns(whole.saturating_sub(now.since(issued).as_ns()))
@@ -66,9 +70,13 @@ impl Flash {
         let operation = d.issued().0;
         let is_last = match (d.phase, operation.what) {
             (Phase::Idle, _) => return None,
-            (Phase::Programming | Phase::TransferringOut | Phase::Erasing { steps_left: 0 }, _) => {
-                true
-            }
+            (
+                Phase::Programming
+                | Phase::SensingInside
+                | Phase::TransferringOut
+                | Phase::Erasing { steps_left: 0 },
+                _,
+            ) => true,
             (Phase::Sensing, What::Read { sectors, .. }) => sectors == 0,
             _ => false,
         };
@@ -104,7 +112,10 @@ impl Flash {
                 let d = &self.dies[die.index()];
                 let due = self.timers.due(die.index())?;
                 let is_read = !d.operation().gc && matches!(d.operation().what, What::Read { .. });
-                let waits = matches!(d.phase, Phase::Sensing | Phase::TransferringOut);
+                let waits = matches!(
+                    d.phase,
+                    Phase::Sensing | Phase::SensingInside | Phase::TransferringOut
+                );
                 (is_read && waits && (due, die.0 + 1) > at).then_some((due, die.0 + 1))
             });
             let Some((due, number)) = next.min() else { break };

@@ -432,7 +432,7 @@ impl Flash {
         self.log(slot, (from, now), Act::Suspended, &work.operation);
         self.dies[slot].take_back(now, work.operation, work.behind_gc);
         if let Some(blame) = &mut self.blame {
-            blame.comes_back(now, slot, &work.operation, work.operation.block(&self.layout));
+            blame.comes_back(now, slot, &work.operation, work.operation.page(&self.layout));
         }
         if time.is_zero() {
             return self.goes_on(now, slot, false);

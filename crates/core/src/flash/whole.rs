@@ -239,7 +239,7 @@ impl Flash {
         } else {
             channel.busy += command;
             channel.is_free_again(inside.sent);
-            d.phase = Phase::Sensing;
+            d.phase = Phase::sensing(sectors);
             self.timers.set(slot, inside.sensed);
         }
         false
@@ -252,7 +252,7 @@ impl Flash {
         let is_read = d.phase == Phase::Copying;
         (d.phase, d.operation.what) = match is_read {
             true => (Phase::Programming, What::Program { row: to, sectors: 0 }),
-            false => (Phase::Sensing, What::Read { page: from, sectors: 0 }),
+            false => (Phase::SensingInside, What::Read { page: from, sectors: 0 }),
         };
         self.counters.reads += u64::from(is_read);
         is_read

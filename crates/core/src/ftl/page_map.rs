@@ -213,13 +213,16 @@ impl PageMap {
     /// The program of a row is done; call after its pages were committed.
     #[inline(always)]
     pub fn row_programmed(&mut self, row: Ppn) {
+        self.row_of_block_programmed(self.layout.block_of(row), row);
+    }
+
+    /// Likewise, for callers that know the block.
+    #[inline(always)]
+    pub(crate) fn row_of_block_programmed(&mut self, block: Block, row: Ppn) {
         if self.retire.is_some() {
             self.row_ended(row);
-        } else {
-            let block = self.layout.block_of(row);
-            if self.layout.is_last_row(block, row) {
-                self.block_filled(block);
-            }
+        } else if self.layout.is_last_row(block, row) {
+            self.block_filled(block);
         }
     }
 
@@ -243,9 +246,16 @@ impl PageMap {
     /// The host's newest version of `lpn` is on flash at `ppn`.
     #[inline(always)]
     pub fn commit(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.commit_in(self.layout.block_of(ppn), lpn, ppn);
+    }
+
+    /// Likewise, for callers that know the block of `ppn`.
+    #[inline]
+    pub(crate) fn commit_in(&mut self, block: Block, lpn: Lpn, ppn: Ppn) {
+        debug_assert_eq!(block, self.layout.block_of(ppn));
         self.invalidate(lpn);
         self.mapping.put(lpn, ppn);
-        self.blocks.add_valid(self.layout.block_of(ppn));
+        self.blocks.add_valid(block);
     }
 
     /// `lpn` is deallocated: it reads as never written.

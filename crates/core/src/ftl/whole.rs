@@ -54,16 +54,16 @@ impl PageMap {
         let Some(Moving { from, lpn, version, .. }) = chain.writing.pop() else {
             unreachable!("a page is on its way")
         };
-        let victim = chain.block();
+        let (victim, block) = (chain.block(), self.layout.block_of(to));
         debug_assert!(chain.writing.is_empty() && self.layout.block_of(from) == victim);
         store(from, to, version);
         if self.mapping.physical(lpn) == from {
             self.mapping.invalidate(from);
             self.blocks.remove_valid(victim, self.clock);
             self.mapping.put(lpn, to);
-            self.blocks.add_valid(self.layout.block_of(to));
+            self.blocks.add_valid(block);
         }
-        self.row_programmed(to);
+        self.row_of_block_programmed(block, to);
     }
 
     /// True when a page's address decides its lane, a row is one page, and what a copy changes

@@ -56,12 +56,6 @@ impl<T: Copy + Default> Ring<T> {
         self.places.swap(one, other);
     }
 
-    /// All, from the first on.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len()).filter_map(|at| self.get(at))
-    }
-
     /// Takes the first.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
@@ -135,7 +129,7 @@ mod tests {
             }
             assert_eq!((ring.front(), ring.len()), (deque.front().copied(), deque.len()));
             assert_eq!(ring.back(), deque.back().copied());
-            assert!(ring.iter().eq(&deque), "in their order");
+            assert!((0..ring.len()).filter_map(|at| ring.get(at)).eq(&deque), "in their order");
         }
         assert!(ring.places.len() > 16, "it has grown");
     }

@@ -122,7 +122,7 @@ impl Drive {
             || queues.fill.front().is_some()
             || queues.gc.front().is_some();
         let Some(op) = queues.write.front() else { return };
-        if others || self.collector.is_closed(die) || self.collection_owns(die) {
+        if others || self.is_closed(die) || self.collection_owns(die) {
             return;
         }
         if self.is_power_awaited() || !self.has_row(op) {

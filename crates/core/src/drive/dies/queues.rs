@@ -272,13 +272,15 @@ pub(in crate::drive) struct DieQueues {
     pub fill: Fifo,
     pub write: Fifo,
     pub gc: Fifo,
+    /// Operations of the host must not start: the die, or its domain, drains or is held.
+    pub closed: bool,
 }
 
 impl DieQueues {
     /// True when nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        let Self { read, fill, write, gc } = self;
+        let Self { read, fill, write, gc, .. } = self;
         // One test of four.
         read.head & fill.head & write.head & gc.head == NIL
     }

@@ -122,13 +122,19 @@ impl Drive {
             && self.admits_step(now, op)
     }
 
+    /// True when host operations must not start on the die.
+    #[inline]
+    pub(in crate::drive) fn is_closed(&self, die: Die) -> bool {
+        self.queues[die.index()].closed
+    }
+
     /// True when what comes to the die would be the next one anyway.
     #[inline]
     pub(in crate::drive) fn is_free_for_host(&self, die: Die) -> bool {
         self.takes_shortcuts()
             && self.flash.is_idle(die)
             && self.queues[die.index()].is_empty()
-            && !self.collector.is_closed(die)
+            && !self.is_closed(die)
     }
 
     /// Something joined the die's lists.
@@ -153,7 +159,7 @@ impl Drive {
     pub(in crate::drive) fn may_dispatch_if(&self, is_idle: bool, die: Die) -> bool {
         let queues = &self.queues[die.index()];
         let may = match is_idle {
-            true if self.collector.is_closed(die) => queues.gc.front().is_some(),
+            true if queues.closed => queues.gc.front().is_some(),
             true => !queues.is_empty(),
             false => self.suspension.is_some(),
         };
@@ -190,7 +196,7 @@ impl Drive {
             self.issue(now, die, op);
         }
         if self.flash.is_idle(die)
-            && !self.collector.is_closed(die)
+            && !self.is_closed(die)
             && let Some(op) = self.pick_user(now, die)
         {
             self.issue(now, die, op);
@@ -211,7 +217,7 @@ impl Drive {
         while let Some(op) = self.in_order.front().copied() {
             let die = self.flash.layout.die_of(self.ops[op].lane);
             let gc_waits = self.next_gc(now, die).is_some_and(|gc| self.gc_goes_first(gc));
-            if gc_waits || !self.flash.is_idle(die) || self.collector.is_closed(die) {
+            if gc_waits || !self.flash.is_idle(die) || self.is_closed(die) {
                 return;
             }
             self.in_order.pop_front();
@@ -232,7 +238,7 @@ impl Drive {
             return gc;
         }
         if has_users
-            && !self.collector.is_closed(die)
+            && !self.is_closed(die)
             && let Some(op) = self.pick_user(now, die)
         {
             return Some(op);

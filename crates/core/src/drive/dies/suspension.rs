@@ -243,8 +243,7 @@ impl Drive {
     fn next_reader(&self, die: Die, kind: Suspendable, last: u64) -> Option<u32> {
         let queues = &self.queues[die.index()];
         let came_in_time = |op: &u32| self.ops[*op].sequence <= last;
-        let user =
-            queues.read.front().filter(|_| !self.collector.is_closed(die)).filter(came_in_time);
+        let user = queues.read.front().filter(|_| !self.is_closed(die)).filter(came_in_time);
         user.or_else(|| {
             let gc = self
                 .suspension

@@ -133,7 +133,7 @@ impl Drive {
         operation.sequence = self.next_sequence;
         self.queues[die.index()].gc.push(&mut self.ops, op);
         debug_assert!(self.dispatching == Dispatching::AtOnce && !self.watches);
-        let may_give_way = is_alone && !self.collector.is_closed(die);
+        let may_give_way = is_alone && !self.is_closed(die);
         match may_give_way.then(|| self.pick_user(now, die)).flatten() {
             Some(first) => self.issue(now, die, first),
             None => self.dispatch(now, die),

@@ -201,7 +201,7 @@ impl Drive {
     }
 
     pub(in crate::drive) fn close_die(&mut self, now: Instant, die: Die, closed: bool) {
-        self.collector.closed[die.index()] = closed;
+        self.queues[die.index()].closed = closed;
         if let Some(planes) = &mut self.collector.planes {
             planes.note_change(self.flash.layout.channel_of(die));
         }

@@ -27,8 +27,6 @@ pub(in crate::drive) struct Collector {
     pub(super) listed: Vec<(bool, bool)>,
     /// Pools wait for their turn, or may: else no domain ever has anything to do.
     pub(super) has_turns: bool,
-    /// Dies on which no host operation may start.
-    pub closed: Vec<bool>,
     /// `plane-blocking` only.
     pub planes: Option<Box<Planes>>,
     /// Since when each pool's collection copies.
@@ -95,18 +93,11 @@ impl Collector {
                 .collect(),
             listed: vec![(false, false); ftl.pools() as usize],
             has_turns: lease.has_turns(),
-            closed: vec![false; layout.dies as usize],
             planes: (lease.scope == Scope::Die).then(|| Box::new(Planes::new(gc, flash, ftl))),
             copying_since: vec![Instant::START; ftl.pools() as usize],
             chain_ops: vec![NIL; layout.lanes as usize],
             way: Way::default(),
         }
-    }
-
-    /// True when host operations must not start on the die: it, or its domain, drains or is held.
-    #[inline]
-    pub fn is_closed(&self, die: Die) -> bool {
-        self.closed[die.index()]
     }
 
     /// True when a collection of a channel need not wait for the host's operations there.

@@ -43,9 +43,13 @@ impl Drive {
     /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be
     /// done then.
     #[inline(always)]
-    pub(in crate::drive) fn copy_goes_on(&mut self, now: Instant, op: u32, die: Die) -> bool {
-        let operation = &self.ops[op];
-        let lane = match operation.owner {
+    pub(in crate::drive) fn copy_goes_on(
+        &mut self,
+        now: Instant,
+        (op, owner): (u32, Owner),
+        die: Die,
+    ) -> bool {
+        let lane = match owner {
             Owner::ChainCopy { lane } => {
                 self.whole_copy_done(die, lane);
                 lane
@@ -55,7 +59,7 @@ impl Drive {
                 return true;
             }
             Owner::ChainRead { lane } => {
-                self.counters.units_read += u64::from(operation.units);
+                self.counters.units_read += u64::from(self.ops[op].units);
                 let flash = &self.flash;
                 self.ftl.read_done(lane, |page| flash.load(page));
                 let step = self.ftl.step(lane);
@@ -68,7 +72,7 @@ impl Drive {
                 return true;
             }
             Owner::ChainProgram { lane } => {
-                let (row, units) = (operation.ppn, operation.units);
+                let FlashOp { ppn: row, units, .. } = self.ops[op];
                 self.counters.copied_units += u64::from(units);
                 self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
                 let flash = &mut self.flash;

@@ -38,7 +38,7 @@ impl Drive {
     /// True when garbage collection keeps the die alone: it is closed, or collects, or collects
     /// before it serves reads.
     pub fn gc_keeps_die(&self, now: Instant, die: Die) -> bool {
-        self.collector.is_closed(die)
+        self.is_closed(die)
             || self.flash.gc_operation(now, die).is_some_and(|op| !self.gives_way_now(op))
             || self.queues[die.index()].gc.iter(&self.ops).any(|op| self.goes_before_reads(now, op))
     }

@@ -180,8 +180,7 @@ impl Drive {
     /// is no longer to wait.
     fn plane_would_begin(&self, pool: Pool, quiet: bool) -> bool {
         let (urgent, die) = (self.ftl.is_urgent(pool), self.die_of_pool(pool));
-        let is_kept =
-            !(urgent || quiet) || self.collector.is_closed(die) || self.flash.is_collecting(die);
+        let is_kept = !(urgent || quiet) || self.is_closed(die) || self.flash.is_collecting(die);
         let rotation = self.collector.planes.as_ref().and_then(|planes| planes.rotation.as_ref());
         let is_postponed = || rotation.is_some_and(|rotation| rotation.is_postponed(pool, urgent));
         !(is_kept || is_postponed()) || !self.ftl.would_collect(pool)
@@ -194,7 +193,7 @@ impl Drive {
     /// True when the plane's collection copies, and its die is closed for that.
     pub(in crate::drive) fn is_copying_plane(&self, pool: Pool) -> bool {
         let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
-        copies && self.collector.is_closed(self.die_of_pool(pool))
+        copies && self.is_closed(self.die_of_pool(pool))
     }
 
     fn die_of_pool(&self, pool: Pool) -> Die {
@@ -236,8 +235,8 @@ impl Drive {
     fn next_plane(&mut self, now: Instant, channel: Channel) -> Option<Pool> {
         let quiet = self.collector.is_quiet(channel);
         self.find_admitted(now, channel);
-        let Self { ftl, flash, collector, counters, gate, .. } = self;
-        let (closed, planes) = (&collector.closed, collector.planes.as_mut()?);
+        let Self { ftl, flash, collector, counters, gate, queues, .. } = self;
+        let planes = collector.planes.as_mut()?;
         if !planes.may_start(channel) {
             return None;
         }
@@ -259,7 +258,7 @@ impl Drive {
             let (urgent, die) =
                 (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).first()));
             seen_urgent[pool.index()] = urgent;
-            if !(urgent || quiet) || closed[die.index()] || flash.is_collecting(die) {
+            if !(urgent || quiet) || queues[die.index()].closed || flash.is_collecting(die) {
                 continue;
             }
             if gate.as_ref().is_some_and(|gate| !gate.has_admitted(pool)) {

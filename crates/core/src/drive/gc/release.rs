@@ -129,8 +129,7 @@ impl Drive {
         let is_erased = |lane: &Lane| {
             let block = self.ftl.victim_block(*lane);
             let waits = || {
-                block == kept.block
-                    || (self.collector.is_closed(kept.die) && self.ftl.is_being_read(block))
+                block == kept.block || (self.is_closed(kept.die) && self.ftl.is_being_read(block))
             };
             layout.die_of(*lane) == kept.die && !(self.ftl.is_copying(*lane) && waits())
         };

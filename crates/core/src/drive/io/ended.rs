@@ -157,17 +157,18 @@ impl Drive {
         let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
         let pool = self.ftl.pool_of(lane);
         self.row_leaves(lane, units);
+        let block = self.flash.layout.block_of(row);
         let (mut slot, mut ppn) = (first_slot, row);
         while slot != NIL {
             let (next, s) = (self.buffer.row_next(slot), self.buffer.slot(slot));
             if !s.dropped {
-                self.ftl.commit(s.lpn, ppn);
+                self.ftl.commit_in(block, s.lpn, ppn);
             }
             self.slot_done(now, slot);
             (slot, ppn) = (next, Ppn(ppn.0 + 1));
         }
         self.counters.host_units += u64::from(units);
-        self.ftl.row_programmed(row);
+        self.ftl.row_of_block_programmed(block, row);
         self.row_was_written(now, pool);
         self.space_used(now, pool);
         self.revive_pools(now);

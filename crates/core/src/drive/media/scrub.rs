@@ -277,7 +277,7 @@ impl Drive {
         let queues = &self.queues[die.index()];
         self.scrub.as_ref().is_some_and(|scrub| scrub.jobs[channel.index()] == job)
             && self.flash.is_idle(die)
-            && !self.collector.is_closed(die)
+            && !self.is_closed(die)
             && !self.flash.is_held(die)
             && self.in_order.is_empty()
             && queues.write.front().is_none()
