@@ -54,11 +54,7 @@ impl Drive {
     /// The next event of a flash at which no features look but these.
     #[inline(always)]
     fn fire_as<const WAY: u8>(&mut self, now: Instant) {
-        let slot = self.flash.serve(now);
-        if self.flash.has_sensed(slot) {
-            return self.flash.send_as::<WAY>(now, slot);
-        }
-        let fired = self.flash.end_as::<WAY>(now, slot);
+        let fired = self.flash.turn_as::<WAY>(now);
         self.tell_fired::<WAY>(now, fired);
         debug_assert!(fired.preload().is_none(), "a feature looks at single operations");
     }
@@ -109,31 +105,43 @@ impl Drive {
     /// read waits for others: then nothing was done.
     #[inline(always)]
     fn ends_shortly<const WAY: u8>(&mut self, now: Instant, op: u32, fired: Fired) -> bool {
-        let (direct, owner) = (self.direct.is_possible(), self.ops[op].owner);
-        match owner {
+        match self.ops[op].owner {
             Owner::Direct { id } => {
                 self.direct_read_ended(now, op, id, fired.behind_gc());
                 true
             }
-            Owner::Request { .. } if direct => self.ends_directly(now, op, fired.behind_gc()),
-            Owner::Row { first_slot } if direct => {
+            Owner::Request { .. } if self.direct.is_possible() => {
+                self.ends_directly(now, op, fired.behind_gc())
+            }
+            Owner::Row { first_slot } if self.direct.is_possible() => {
                 self.row_ends_directly::<WAY>(now, op, first_slot);
                 true
             }
-            Owner::ChainRead { .. } | Owner::ChainProgram { .. } | Owner::ChainCopy { .. } => {
-                let straight = self.collector.way.is_straight && !self.watches;
-                match fired.free() {
-                    Some(die) if straight => {
-                        if WAY != LEAN {
-                            self.book_copy_end(now, op, die);
-                        }
-                        self.copy_goes_on(now, (op, owner), die)
-                    }
-                    _ => false,
-                }
-            }
+            Owner::ChainRead { lane } => match self.copy_ended::<WAY>(now, op, fired) {
+                Some(die) => self.copy_is_read(now, op, die, lane),
+                None => false,
+            },
+            Owner::ChainProgram { lane } => match self.copy_ended::<WAY>(now, op, fired) {
+                Some(die) => self.copy_is_programmed(now, op, die, lane),
+                None => false,
+            },
+            Owner::ChainCopy { lane } => match self.copy_ended::<WAY>(now, op, fired) {
+                Some(die) => self.whole_copy_goes_on(now, op, die, lane),
+                None => false,
+            },
             _ => false,
         }
+    }
+
+    /// The die of a copy's operation that ended, if its chain goes on at once.
+    #[inline(always)]
+    fn copy_ended<const WAY: u8>(&mut self, now: Instant, op: u32, fired: Fired) -> Option<Die> {
+        let straight = self.collector.way.is_straight && !self.watches;
+        let die = fired.free().filter(|_| straight)?;
+        if WAY != LEAN {
+            self.book_copy_end(now, op, die);
+        }
+        Some(die)
     }
 
     /// Dies that wait for a share of the power budget have their turn, as far as it goes.

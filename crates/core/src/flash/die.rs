@@ -237,12 +237,6 @@ impl Flash {
         self.dies[die.index()].phase == Phase::Idle
     }
 
-    /// True when the array read of a die is done whose data is to cross the channel.
-    #[inline(always)]
-    pub fn has_sensed(&self, slot: usize) -> bool {
-        self.dies[slot].phase == Phase::Sensing
-    }
-
     /// True when the die's channel is held for garbage collection.
     #[inline]
     pub fn is_held(&self, die: Die) -> bool {

@@ -216,10 +216,8 @@ impl Flash {
         if slot >= self.dies.len() {
             return self.other_turn(now, slot);
         }
-        if self.has_sensed(slot) {
-            return self.sensed(now, slot);
-        }
         match self.dies[slot].phase {
+            Phase::Sensing => self.sensed(now, slot),
             Phase::SensingInside | Phase::TransferringOut | Phase::Programming | Phase::Copying => {
                 self.finished(now, slot)
             }

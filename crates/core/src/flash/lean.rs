@@ -8,29 +8,19 @@ use crate::units::Instant;
 
 impl Flash {
     /// Which features look at single operations: where none does, or none but books, a caller may
-    /// take events apart ([`Flash::serve`]).
+    /// take events apart ([`Flash::turn_as`]).
     #[inline(always)]
     pub fn way(&self) -> u8 {
         self.way
     }
 
-    /// The turn of what is due first, at `now`, has come: of the die in this slot. The caller does
-    /// [`Flash::send_as`] or [`Flash::end_as`] next.
+    /// What is due first, at `now`, where no other features look than those of this way.
     #[inline(always)]
-    pub fn serve(&mut self, now: Instant) -> usize {
-        self.timers.serve_at(now)
-    }
-
-    /// The data goes to the channel, or waits for it.
-    #[inline(always)]
-    pub fn send_as<const WAY: u8>(&mut self, now: Instant, slot: usize) {
-        self.sensed_as::<WAY>(now, slot);
-    }
-
-    /// All other turns of a die.
-    #[inline(always)]
-    pub fn end_as<const WAY: u8>(&mut self, now: Instant, slot: usize) -> Fired {
+    pub fn turn_as<const WAY: u8>(&mut self, now: Instant) -> Fired {
+        let slot = self.timers.serve_at(now);
         match self.dies[slot].phase {
+            // The data goes to the channel, or waits for it.
+            Phase::Sensing => self.sensed_as::<WAY>(now, slot),
             Phase::TransferringOut => self.finish_read_as::<WAY>(now, slot),
             Phase::SensingInside | Phase::Programming | Phase::Copying => {
                 self.finish_as::<WAY>(now, slot)

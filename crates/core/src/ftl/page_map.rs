@@ -250,7 +250,7 @@ impl PageMap {
     }
 
     /// Likewise, for callers that know the block of `ppn`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn commit_in(&mut self, block: Block, lpn: Lpn, ppn: Ppn) {
         debug_assert_eq!(block, self.layout.block_of(ppn));
         self.invalidate(lpn);

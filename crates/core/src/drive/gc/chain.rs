@@ -90,8 +90,7 @@ impl Drive {
             && (self.collector.takes_the_die()
                 || !queues.has_users()
                 || self.gc_goes_before(self.ftl.pool_of(lane), queues.read.front().is_some()));
-        let sectors =
-            if self.collector.copies_inside() { 0 } else { self.flash.layout.unit_sectors };
+        let sectors = self.collector.copy_sectors;
         if !is_next {
             let (owner, ppn) = match step {
                 Step::Read { page, .. } => (Owner::ChainRead { lane }, page),

@@ -17,6 +17,8 @@ pub(in crate::drive) struct Collector {
     pub lease: Lease,
     when: GcWhen,
     copyback: bool,
+    /// Sectors of a copied page that cross the channel, each time.
+    pub(super) copy_sectors: u32,
     /// Folds of a cache stay in their plane.
     folds_inside: bool,
     reads_first: bool,
@@ -83,6 +85,7 @@ impl Collector {
             // Runs that yield to the host need not wait for a pause of it.
             when: if lease.yields_in_turn() { GcWhen::Foreground } else { gc.when },
             copyback: gc.copyback,
+            copy_sectors: if gc.copyback { 0 } else { layout.unit_sectors },
             folds_inside: false,
             reads_first: gc.reads_first,
             domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),

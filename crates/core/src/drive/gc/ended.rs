@@ -2,7 +2,7 @@
 //! erased or reclaimed.
 
 use crate::drive::Drive;
-use crate::drive::dies::queues::{FlashOp, Owner};
+use crate::drive::dies::queues::FlashOp;
 use crate::drive::features::Scheme;
 use crate::flash::Block;
 use crate::ftl::{Step, Stream};
@@ -40,50 +40,68 @@ impl Drive {
         }
     }
 
-    /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be
-    /// done then.
+    /// The read of a copy ended on `die`, at which nobody looks: what is to be done then. True, as
+    /// for the two that follow: it was done.
     #[inline(always)]
-    pub(in crate::drive) fn copy_goes_on(
+    pub(in crate::drive) fn copy_is_read(
         &mut self,
         now: Instant,
-        (op, owner): (u32, Owner),
+        op: u32,
         die: Die,
+        lane: Lane,
     ) -> bool {
-        let lane = match owner {
-            Owner::ChainCopy { lane } => {
-                self.whole_copy_done(die, lane);
-                lane
-            }
-            Owner::ChainRead { lane } if self.collector.way.is_single => {
-                self.single_read_ended(now, op, die, lane);
-                return true;
-            }
-            Owner::ChainRead { lane } => {
-                self.counters.units_read += u64::from(self.ops[op].units);
-                let flash = &self.flash;
-                self.ftl.read_done(lane, |page| flash.load(page));
-                let step = self.ftl.step(lane);
-                self.start_next_copy(now, op, die, lane, step);
-                self.poll_gc(now, die);
-                return true;
-            }
-            Owner::ChainProgram { lane } if self.collector.way.is_single => {
-                self.single_program_ended(now, op, die, lane);
-                return true;
-            }
-            Owner::ChainProgram { lane } => {
-                let FlashOp { ppn: row, units, .. } = self.ops[op];
-                self.counters.copied_units += u64::from(units);
-                self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
-                let flash = &mut self.flash;
-                self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
-                lane
-            }
-            _ => return false,
-        };
-        if self.collector.way.is_whole && self.start_whole_copy(now, op, die, lane) {
+        if self.collector.way.is_single {
+            self.single_read_ended(now, op, die, lane);
             return true;
         }
+        self.counters.units_read += u64::from(self.ops[op].units);
+        let flash = &self.flash;
+        self.ftl.read_done(lane, |page| flash.load(page));
+        self.next_step_of_copy(now, op, die, lane)
+    }
+
+    /// The program of a copy ended likewise.
+    #[inline(always)]
+    pub(in crate::drive) fn copy_is_programmed(
+        &mut self,
+        now: Instant,
+        op: u32,
+        die: Die,
+        lane: Lane,
+    ) -> bool {
+        if self.collector.way.is_single {
+            self.single_program_ended(now, op, die, lane);
+            return true;
+        }
+        let FlashOp { ppn: row, units, .. } = self.ops[op];
+        self.counters.copied_units += u64::from(units);
+        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+        let flash = &mut self.flash;
+        self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
+        self.copy_goes_on(now, op, die, lane)
+    }
+
+    /// A whole copy ended likewise.
+    #[inline(always)]
+    pub(in crate::drive) fn whole_copy_goes_on(
+        &mut self,
+        now: Instant,
+        op: u32,
+        die: Die,
+        lane: Lane,
+    ) -> bool {
+        self.whole_copy_done(die, lane);
+        self.copy_goes_on(now, op, die, lane)
+    }
+
+    #[inline(always)]
+    fn copy_goes_on(&mut self, now: Instant, op: u32, die: Die, lane: Lane) -> bool {
+        let is_whole = self.collector.way.is_whole && self.start_whole_copy(now, op, die, lane);
+        is_whole || self.next_step_of_copy(now, op, die, lane)
+    }
+
+    #[inline(always)]
+    fn next_step_of_copy(&mut self, now: Instant, op: u32, die: Die, lane: Lane) -> bool {
         let step = self.ftl.step(lane);
         self.start_next_copy(now, op, die, lane, step);
         self.poll_gc(now, die);

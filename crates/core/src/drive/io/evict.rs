@@ -19,7 +19,7 @@ impl Drive {
         if self.scheme == Scheme::CachedMap {
             self.place_homeless(now);
         }
-        if self.must_drain() || !self.takes_shortcuts() {
+        if self.must_drain() {
             self.evict_dirty(now);
         }
         if std::mem::take(&mut self.writes.seal_wanted) {
@@ -47,8 +47,9 @@ impl Drive {
         !self.writes.waiting.is_empty() && (self.writes.leaving == 0 || self.evicts_too_little())
     }
 
+    /// Called where some must leave.
     fn evict_dirty(&mut self, now: Instant) {
-        while self.must_drain() {
+        loop {
             if self.writes.own_room && self.is_stuck() {
                 let last = self.writes.waiting.back();
                 self.writes.leaves_for = last.and_then(Incoming::request);
@@ -63,6 +64,9 @@ impl Drive {
             self.writes.leaves_for = None;
             if !evicted {
                 self.writes.seal_wanted |= self.is_flushing() || self.is_stuck();
+                break;
+            }
+            if !self.must_drain() {
                 break;
             }
         }

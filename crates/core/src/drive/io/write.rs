@@ -157,8 +157,8 @@ impl Drive {
     /// nearly every operation, mostly in vain.
     #[inline(always)]
     pub(in crate::drive) fn take_writes(&mut self, now: Instant) {
-        if self.next_write().is_some() {
-            self.take_waiting(now);
+        if let Some(write) = self.next_write() {
+            self.take_waiting(now, write);
         }
         self.drain(now);
     }
@@ -170,8 +170,8 @@ impl Drive {
         (!self.buffer.is_full() || !self.writes.is_stalled).then_some(write)
     }
 
-    fn take_waiting(&mut self, now: Instant) {
-        while let Some(write) = self.next_write() {
+    fn take_waiting(&mut self, now: Instant, mut write: Incoming) {
+        loop {
             let is_taken = match write {
                 Incoming::Request(request) => self.take_write(now, request),
                 Incoming::Direct { unit, stream, .. } => self.take_direct(unit, stream),
@@ -199,6 +199,8 @@ impl Drive {
                     self.later.put(now + self.spec.buffer_hit, Task::Taken { id });
                 }
             }
+            let Some(next) = self.next_write() else { break };
+            write = next;
         }
     }
 
