@@ -192,9 +192,11 @@ impl<'a> Table<'a> {
         (self.rows.len() / 4096).clamp(8, 4096)
     }
 
-    /// Means of logarithms of each bin.
+    /// Means of logarithms of each bin, each device at the level of all: requests that go to a slow
+    /// one for a while are no change of level.
     pub(super) fn series(&self) -> Vec<f64> {
-        let logs = |rows: &[Row]| rows.iter().map(|row| row.us.max(0.1).ln()).sum::<f64>();
+        let log = |row: &Row| row.us.max(0.1).ln() - self.typical.level(row.device);
+        let logs = |rows: &[Row]| rows.iter().map(log).sum::<f64>();
         self.rows.chunks(self.bin()).map(|rows| logs(rows) / rows.len() as f64).collect()
     }
 
