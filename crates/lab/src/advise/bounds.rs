@@ -46,6 +46,22 @@ pub struct Bound {
     pub command: String,
 }
 
+impl Bound {
+    /// It misses a goal. One that wrote nothing to flash leaves a goal on WAF open.
+    pub fn misses(&self) -> bool {
+        self.judged.iter().any(|judged| !judged.meets && !judged.unmeasured)
+    }
+
+    /// Its verdict in words.
+    pub fn verdict(&self) -> &'static str {
+        match (self.meets, self.misses()) {
+            (true, _) => "keeps the goals",
+            (_, true) => "misses",
+            _ => "says nothing of WAF, as it wrote nothing to flash",
+        }
+    }
+}
+
 /// One of the drives.
 struct Kind {
     name: String,
@@ -105,7 +121,7 @@ fn point(question: &Question, kind: &Kind) -> Option<Point> {
     Some((kind.policy.to_string(), scenario))
 }
 
-/// Plays them until one keeps the goals.
+/// Plays them until one misses none of the goals.
 /// `known` is the run of the first, where it was played before.
 pub fn bounds(
     question: &Question,
@@ -126,9 +142,9 @@ pub fn bounds(
         let bound = judged(question, &kind, &points[0].1, &played.result);
         let [point] = points;
         first = first.or(Some((played, point)));
-        let meets = bound.meets;
+        let misses = bound.misses();
         all.push(bound);
-        if meets {
+        if !misses {
             break;
         }
     }
@@ -215,7 +231,7 @@ pub fn dies(question: &Question) -> u64 {
 fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunResult) -> Bound {
     let judged: Vec<Judged> = question.goals.iter().map(|goal| goal.judge(result)).collect();
     let meets = judged.iter().all(|judged| judged.meets);
-    let missed = judged.iter().position(|judged| !judged.meets);
+    let missed = judged.iter().position(|judged| !judged.meets && !judged.unmeasured);
     let (causes, set_by) = match missed {
         None => (Vec::new(), String::new()),
         Some(at) => {

@@ -14,6 +14,8 @@ pub struct Impossible<'a> {
     /// Settings that were not played to their end: given up, or never begun since one with more of
     /// everything missed.
     pub unplayed: usize,
+    /// Settings that wrote nothing to flash, and so have no WAF, on which there is a goal.
+    pub unmeasured: usize,
     /// All were run to their end.
     pub exact: bool,
 }
@@ -21,7 +23,18 @@ pub struct Impossible<'a> {
 impl Impossible<'_> {
     /// The reason in a sentence.
     pub fn in_words(&self) -> String {
-        let Self { question, bounds, undecided, unplayed, exact } = *self;
+        let Self { question, bounds, undecided, unplayed, unmeasured, exact } = *self;
+        if unmeasured > 0 {
+            let rest = match undecided {
+                0 => String::new(),
+                _ => format!("; {undecided} more are undecided: --exhaustive runs them all"),
+            };
+            return format!(
+                "{unmeasured} settings break no goal, but nothing was written to their flash, so \
+                 they have no WAF, which would keep or break the goal on it: more requests \
+                 (workload.requests, --loop) have one{rest}"
+            );
+        }
         let all = match unplayed {
             _ if exact => ": every one was run to its end".to_string(),
             0 => String::new(),
@@ -50,6 +63,14 @@ impl Impossible<'_> {
             );
         }
         let missed = missed_by_all(question, bounds);
+        let is_open = bounds.iter().any(|bound| !bound.meets && !bound.misses());
+        if missed.is_empty() && is_open {
+            return format!(
+                "no setting of this question keeps the goals{all}; a drive whose GC costs nothing \
+                 wrote nothing to flash, and so is no bound of WAF: more requests \
+                 (workload.requests, --loop) make it one"
+            );
+        }
         let Some((_, best)) = missed.first() else {
             let each = if question.goals.len() > 1 { " keep each of them" } else { "" };
             return format!(
@@ -104,7 +125,10 @@ pub fn is_possible(question: &Question, bounds: &[Bound]) -> bool {
 fn missed_by_all<'a>(question: &Question, bounds: &'a [Bound]) -> Vec<(usize, &'a Bound)> {
     let holding = || bounds.iter().filter(|bound| bound.holds);
     let missed = question.goals.iter().enumerate().filter(|(at, goal)| {
-        !holding().any(|bound| bound.judged[*at].meets || bound.judged[*at].straddles(goal))
+        !holding().any(|bound| {
+            let judged = &bound.judged[*at];
+            judged.meets || judged.unmeasured || judged.straddles(goal)
+        })
     });
     let nearest = |at: usize| {
         let used = |bound: &Bound| bound.judged[at].used;

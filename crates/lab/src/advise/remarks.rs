@@ -1,9 +1,9 @@
 //! Remarks beside an answer: what was assumed or left out, and where it may not be right.
 
-use super::goal::unread;
+use super::goal::{Measure, unread, waf};
 use super::prices::Pace;
 use super::question::{Minimise, Question};
-use super::seen::Seen;
+use super::seen::{Seen, Standing};
 use super::shots::Shots;
 use manx_core::stats::RunResult;
 
@@ -81,15 +81,29 @@ fn lacks_gc(question: &Question, result: &RunResult) -> Option<String> {
 
 /// How many settings have no WAF, as nothing of them reached the flash.
 fn unwritten(question: &Question, seen: &[Seen]) -> Option<String> {
-    let is = |seen: &&Seen| seen.is_whole() && !seen.price.is_finite();
-    let (count, all) = (seen.iter().filter(is).count(), seen.len());
-    (question.minimise == Minimise::Waf && count > 0).then(|| {
-        format!(
-            "of {count} of {all} settings nothing was written to flash, as all that was written \
-             stayed in the buffer: they have no WAF and come behind all others; more requests \
-             (workload.requests, --loop) have one"
-        )
-    })
+    let is_least = question.minimise == Minimise::Waf;
+    if !is_least && !question.goals.iter().any(|goal| goal.measure == Measure::Waf) {
+        return None;
+    }
+    let all = seen.iter().filter(|seen| seen.standing != Standing::Invalid).count();
+    let whole = seen.iter().filter(|seen| seen.is_whole()).filter_map(Seen::result);
+    let without: Vec<&RunResult> = whole.filter(|result| waf(result).is_none()).collect();
+    let first = without.first()?;
+    let stayed = without.iter().any(|result| result.flash.host_pages_written > 0);
+    let (why, more) = match (stayed, first.requests) {
+        (true, _) => ("all that was written stayed in the buffer", "more requests"),
+        (false, 0) => ("no request was measured", "more requests"),
+        (false, _) => ("nothing was written to the drive", "more writes"),
+    };
+    let so = match is_least {
+        true => "come behind all others",
+        false => "neither keep nor break the goal on it",
+    };
+    Some(format!(
+        "of {} of {all} settings nothing was written to flash, as {why}: they have no WAF and {so}; \
+         {more} (workload.requests, --loop) have one",
+        without.len(),
+    ))
 }
 
 /// How many points cannot be run, and why the first of them.
