@@ -106,7 +106,7 @@ impl Request {
         self.load(Some(policy))
     }
 
-    /// What is said without effect: keys that none of `runs` looks at, of overrides and of the
+    /// Keys and values without effect: keys that none of `runs` looks at, of overrides and of the
     /// asker's file, and values whose place another one takes.
     pub fn notes(&self, runs: &[(String, Scenario)]) -> Vec<String> {
         let mut notes = Vec::new();

@@ -4,7 +4,7 @@
 //! what takes the time instead.
 
 use super::causes::{self, Share};
-use super::goal::{Judged, Of, void};
+use super::goal::{Goal, Judged, Measure, Of, void};
 use super::question::{Load, Question};
 use super::shots::{Played, Shots, Stop, Until, shape};
 use crate::campaign::Point;
@@ -237,7 +237,8 @@ fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunRes
         Some(at) => {
             let goal = &question.goals[at];
             let causes = causes::of(goal, result);
-            let set_by = set_by(question, goal.of, scenario, result, &causes);
+            let set_by = by_itself(&question.load, goal)
+                .unwrap_or_else(|| set_by(question, goal.of, scenario, result, &causes));
             (causes, set_by)
         }
     };
@@ -250,6 +251,23 @@ fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunRes
     let holds = kind.holds && void.is_none();
     let (name, command, void) = (kind.name.clone(), words.join(" "), void.unwrap_or_default());
     Bound { name, judged, meets, holds, causes, set_by, void, command }
+}
+
+/// The limit of what no latency explains: a WAF, and a rate that the load does not ask for.
+fn by_itself(load: &Load, goal: &Goal) -> Option<String> {
+    let count = if goal.of == Of::Write { load.writes } else { load.reads };
+    let kind = if goal.of == Of::Write { "writes" } else { "reads" };
+    match goal.measure {
+        Measure::Waf => {
+            Some("so much of what the host writes reaches the flash, without any copy".to_string())
+        }
+        Measure::Iops => {
+            let share = count as f64 / (load.reads + load.writes).max(1) as f64;
+            let asked = load.rate_per_s? * share;
+            (goal.limit > asked).then(|| format!("the load asks for {asked:.0} {kind}/s"))
+        }
+        _ => None,
+    }
 }
 
 /// The limit in a sentence: what the load asks for beside what the dies can do.

@@ -25,15 +25,7 @@ impl Impossible<'_> {
     pub fn in_words(&self) -> String {
         let Self { question, bounds, undecided, unplayed, unmeasured, exact } = *self;
         if unmeasured > 0 {
-            let rest = match undecided {
-                0 => String::new(),
-                _ => format!("; {undecided} more are undecided: --exhaustive runs them all"),
-            };
-            return format!(
-                "{unmeasured} settings break no goal, but nothing was written to their flash, so \
-                 they have no WAF, which would keep or break the goal on it: more requests \
-                 (workload.requests, --loop) have one{rest}"
-            );
+            return self.unmeasured_in_words();
         }
         let all = match unplayed {
             _ if exact => ": every one was run to its end".to_string(),
@@ -63,21 +55,19 @@ impl Impossible<'_> {
             );
         }
         let missed = missed_by_all(question, bounds);
-        let is_open = bounds.iter().any(|bound| !bound.meets && !bound.misses());
-        if missed.is_empty() && is_open {
-            return format!(
-                "no setting of this question keeps the goals{all}; a drive whose GC costs nothing \
-                 wrote nothing to flash, and so is no bound of WAF: more requests \
-                 (workload.requests, --loop) make it one"
-            );
-        }
         let Some((_, best)) = missed.first() else {
             let each = if question.goals.len() > 1 { " keep each of them" } else { "" };
-            return format!(
-                "no setting of this question keeps the goals{all}, though a drive whose GC costs \
-                 nothing would{each}: other policies, more over-provisioning or other marks may \
-                 (--over, --policies)"
-            );
+            let though = match bounds.iter().any(|bound| !bound.meets && !bound.misses()) {
+                true => {
+                    "; a drive whose GC costs nothing wrote nothing to flash, so it is no bound \
+                     of WAF: more requests (workload.requests, --loop) make it one"
+                }
+                false => &format!(
+                    ", though a drive whose GC costs nothing would{each}: other policies, more \
+                         over-provisioning or other marks may (--over, --policies)"
+                ),
+            };
+            return format!("no setting of this question keeps the goals{all}{though}");
         };
         let unbounded = bounds::unbounded(question);
         let set_by = match best.set_by.as_str() {
@@ -99,6 +89,20 @@ impl Impossible<'_> {
         let dies = bounds::dies(question);
         format!(
             "no policy can keep the goals on {dies} dies: with GC at no cost {missed}{set_by}{more}"
+        )
+    }
+
+    /// That settings have no WAF, on which there is a goal.
+    fn unmeasured_in_words(&self) -> String {
+        let rest = match self.undecided {
+            0 => String::new(),
+            more => format!("; {more} more are undecided: --exhaustive runs them all"),
+        };
+        format!(
+            "{} settings break no goal, but nothing was written to their flash, so they have no \
+             WAF, which would keep or break the goal on it: more requests (workload.requests, \
+             --loop) have one{rest}",
+            self.unmeasured
         )
     }
 

@@ -194,11 +194,7 @@ impl Question {
                 measured(load, &first.measure, has_rate.then_some(span_s * passes as f64))
             }
         };
-        kinds_are_there(&goals, &load)?;
-        if asked.minimise == Minimise::Waf && load.writes == 0 {
-            let name = &load.name;
-            return Err(ConfigError::new(format!("--minimise waf: {name} has {NO_WRITES}")));
-        }
+        kinds_are_there(&goals, asked.minimise, &load)?;
         let plan = Plan::new(swept).map_err(over)?;
         let base = plan.base()?;
         let command = command(plan.asked());
@@ -370,7 +366,11 @@ fn passes(goals: &[Goal], info: &TraceInfo, warmup: u64) -> Result<u64, ConfigEr
     Ok(passes)
 }
 
-fn kinds_are_there(goals: &[Goal], load: &Load) -> Result<(), ConfigError> {
+fn kinds_are_there(goals: &[Goal], least: Minimise, load: &Load) -> Result<(), ConfigError> {
+    if least == Minimise::Waf && load.writes == 0 {
+        let name = &load.name;
+        return Err(ConfigError::new(format!("--minimise waf: {name} has {NO_WRITES}")));
+    }
     for goal in goals {
         let (kind, count) = match goal.of {
             Of::Read => ("reads", load.reads),

@@ -100,8 +100,8 @@ fn unwritten(question: &Question, seen: &[Seen]) -> Option<String> {
         false => "neither keep nor break the goal on it",
     };
     Some(format!(
-        "of {} of {all} settings nothing was written to flash, as {why}: they have no WAF and {so}; \
-         {more} (workload.requests, --loop) have one",
+        "of {} of {all} settings nothing was written to flash, as {why}: they have no WAF and \
+         {so}; {more} (workload.requests, --loop) have one",
         without.len(),
     ))
 }

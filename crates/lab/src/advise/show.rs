@@ -192,7 +192,8 @@ fn recommended(answer: &Answer, line: &Line) -> String {
     );
     let parts = [
         line.op_percent.map(|op| format!("OP {op:.1} % of user")),
-        line.waf.map(|waf| format!("WAF {waf:.2}")),
+        // One of 0 is none: nothing was written to flash.
+        line.waf.filter(|waf| *waf > 0.0).map(|waf| format!("WAF {waf:.2}")),
         cost.drive_writes_a_day.map(|dwpd| format!("{dwpd:.3} drive writes a day")),
         cost.wear_percent_a_year.map(|wear| format!("{wear:.2} % of the P/E cycles a year")),
         Some(format!("{:.2} W a usable TB", cost.watts)),
@@ -269,13 +270,16 @@ pub fn broken_line(broken: &Broken) -> String {
     if !broken.line.why.is_empty() {
         return format!("{}: {}", name(&broken.line), broken.line.why);
     }
+    let causes = match shares(&broken.causes) {
+        causes if causes.is_empty() => causes,
+        causes => format!(": {causes}"),
+    };
     format!(
-        "{}: {} times what {} allows, after {} requests: {}",
+        "{}: {} times what {} allows, after {} requests{causes}",
         name(&broken.line),
         cell::three_digits(broken.line.used),
         broken.goal,
-        cell::count(broken.requests),
-        shares(&broken.causes)
+        cell::count(broken.requests)
     )
 }
 

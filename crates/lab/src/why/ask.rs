@@ -80,8 +80,12 @@ pub fn ask(request: &Request, policies: &[String], options: &Options<'_>) -> Res
     let findings = has_latencies.then(|| find(&recorded, &names));
     let mut runs: Vec<(String, Scenario)> = Vec::new();
     let split = Override::new("measure.attribution", "true", "manx why");
-    for policy in policies {
+    for (at, policy) in policies.iter().enumerate() {
         resolve_policy(policy)?;
+        if policies[..at].contains(policy) {
+            let why = format!("--policies: `{policy}` is named twice");
+            return Err(RunError::Config(ConfigError::new(why)));
+        }
         match known.with([split.clone()]).under(policy) {
             Ok(scenario) => runs.push((policy.clone(), scenario)),
             Err(error) => remarks.push(format!("{policy} is left out: {error}")),
