@@ -161,6 +161,10 @@ fn a_question_that_cannot_be_asked_has_one_error() {
         assert_refused(&[&["advise"], args].concat(), &[reason]);
     }
     assert_refused(&["why", "no-such.csv"], &["no-such.csv"]);
+    let flushes = "t_us,op,offset,bytes,latency_us\n0,F,0,0,100\n9,W,0,4096,\n";
+    let flushes = file("why-flushes.csv", flushes.as_bytes());
+    let told = manx(&["why", &flushes, "--scenario", "quick", "--policies", "nogc", "-q"]);
+    assert!(stdout(&told).contains("no latencies of its own"), "{}", stdout(&told));
     let one = trace("why-one.csv", [(0, 'R', 0)].into_iter());
     let twice = ["why", &one, "--scenario", "quick", "--policies", "base,base"];
     assert_refused(&twice, &["`base` is named twice"]);

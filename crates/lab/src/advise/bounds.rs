@@ -360,9 +360,15 @@ fn burst(scenario: &Scenario, slow: &SlowRequest) -> String {
     // Of a trace that is played several times, the time within a pass.
     let at = if span > 0.0 && slow.at_s > span { slow.at_s % span } else { slow.at_s };
     for (when, size) in times {
-        if when <= at && when > at - BURST_S {
+        // Instants of a result are whole nanoseconds.
+        if when <= at + 1e-9 && when > at - BURST_S {
             (count, bytes) = (count + 1, bytes + size);
         }
+    }
+    if count <= 1 {
+        return format!(
+            "the slowest came at {at:.3} s, none within 10 ms before it, and took {took}"
+        );
     }
     format!(
         "the burst at {at:.3} s: {count} requests of {} together come within 10 ms, and the \

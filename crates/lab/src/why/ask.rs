@@ -2,13 +2,14 @@
 //! each latency split into its causes.
 
 use super::finding::{Findings, Kind, find};
-use super::rows;
+use super::rows::{self, Row};
 use crate::advise::causes::{Share, shares};
 use crate::ask::Assumed;
 use crate::compare::{Options, compare};
 use crate::load::Request;
 use crate::run::RunError;
 use manx_config::{ConfigError, Override, Scenario, resolve_policy};
+use manx_core::drive::Op;
 use manx_core::stats::{AttributionBand, LatencySummary, RunResult};
 use manx_trace::{TraceSpec, TraceSummary};
 use serde::Serialize;
@@ -75,7 +76,8 @@ pub fn ask(request: &Request, policies: &[String], options: &Options<'_>) -> Res
         remarks.push(format!("only the first {} requests are looked at", rows::ROWS_MAX));
     }
     let is_stopped = || options.stop.load(Ordering::Relaxed);
-    let has_latencies = !is_stopped() && recorded.iter().any(|row| row.us > 0.0);
+    let is_timed = |row: &Row| row.us > 0.0 && row.op != Op::Flush;
+    let has_latencies = !is_stopped() && recorded.iter().any(is_timed);
     let names: Vec<String> = summary.devices.iter().map(|device| device.name.clone()).collect();
     let findings = has_latencies.then(|| find(&recorded, &names));
     let mut runs: Vec<(String, Scenario)> = Vec::new();

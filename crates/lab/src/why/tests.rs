@@ -235,3 +235,13 @@ fn bursts_to_a_slow_device_alone_are_no_episodes_of_its_own() {
         assert!(findings.episodes.is_empty(), "seed {seed}: {:?}", findings.episodes);
     }
 }
+
+#[test]
+fn a_pause_of_years_between_requests_takes_no_memory() {
+    let mut rows = trace(Planted::Bursts(400, 0.5), 8);
+    let near = look(&rows);
+    let half = rows.len() / 2;
+    rows[half..].iter_mut().for_each(|row| row.at_s += 1e9);
+    let findings = look(&rows);
+    assert_eq!((first(&near), first(&findings)), (Some(Kind::Burst), Some(Kind::Burst)));
+}
