@@ -13,6 +13,7 @@ use crate::plan::tw::Flash;
 use crate::table::cell;
 use manx_config::{ConfigError, Override, Scenario};
 use manx_core::drive::Op;
+use manx_core::ftl::GcMode;
 use manx_core::stats::{RunResult, SlowRequest};
 use manx_core::units::Bytes;
 use manx_trace::survey_each;
@@ -377,8 +378,18 @@ fn burst(scenario: &Scenario, slow: &SlowRequest) -> String {
     )
 }
 
-/// Refuses a trace that no setting can hold, unless the asker said how it is folded.
+/// Refuses a policy that no drive can have, and a trace that no setting can hold, unless the asker
+/// said how it is folded.
 pub fn refuse(question: &Question) -> Result<(), ConfigError> {
+    for policy in &question.plan.asked().policies {
+        let scenario = question.plan.request().under(policy);
+        if scenario.is_ok_and(|scenario| scenario.gc.mode == GcMode::Nogc) {
+            return Err(ConfigError::new(format!(
+                "--policies {policy}: its GC costs nothing, which no drive can have; advise runs \
+                 such a drive anyway, as the bound of what is possible"
+            )));
+        }
+    }
     let mut overrides = question.plan.asked().overrides.iter();
     if overrides.any(|set| set.key() == "workload.trace.remap") {
         return Ok(());

@@ -22,6 +22,7 @@ pub fn remarks(
     remarks.extend(shots.remark());
     remarks.extend(left_out(question, invalid));
     remarks.extend(unwritten(question, seen));
+    remarks.extend(other_loads(question));
     let Some(result) = best.and_then(|best| seen[best].result()) else { return remarks };
     let unread = unread(result);
     if unread > 0 {
@@ -104,6 +105,21 @@ fn unwritten(question: &Question, seen: &[Seen]) -> Option<String> {
          {so}; {more} (workload.requests, --loop) have one",
         without.len(),
     ))
+}
+
+/// Axes that change what is asked.
+fn other_loads(question: &Question) -> Option<String> {
+    let is_load = |key: &&str| ["workload.", "measure."].iter().any(|room| key.starts_with(room));
+    let keys = question.plan.axes().iter().map(|axis| axis.key.as_str());
+    let keys: Vec<&str> = keys.filter(is_load).collect();
+    (!keys.is_empty()).then(|| {
+        format!(
+            "--over {} changes what is asked of the drive, not the drive: prices of settings with \
+             other values of it are those of other loads, and the recommendation may be the \
+             easiest of them",
+            keys.join(", ")
+        )
+    })
 }
 
 /// How many points cannot be run, and why the first of them.

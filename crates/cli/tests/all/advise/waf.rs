@@ -65,6 +65,18 @@ fn a_waf_and_a_rate_that_nobody_asks_for_are_not_explained_by_waits() {
     }
 }
 
+/// The setting with the fewest writes was recommended, and nothing said that its load is another.
+#[test]
+fn an_axis_of_the_load_is_said_to_be_one() {
+    let over = ["--over", "workload.read_percent=50,90", "--set", "workload.requests=5000"];
+    let ask = |over: &[&str]| {
+        let goal = ["quick", "--slo", "read.p99 < 90ms", "--minimise", "waf"];
+        asked(&[&goal[..], &SMALL, over].concat())["remarks"].to_string()
+    };
+    let told = "--over workload.read_percent changes what is asked";
+    assert!(ask(&over).contains(told) && !ask(&over[2..]).contains("changes what is asked"));
+}
+
 #[test]
 fn a_load_that_writes_nothing_has_no_waf_to_keep_small() {
     let reads = ["advise", "quick", "--set", "workload.read_percent=100"];
