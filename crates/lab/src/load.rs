@@ -23,6 +23,8 @@ pub struct Request {
     /// The trace is an option's: its path is relative to the current folder, whatever the scenario
     /// says.
     trace_from_here: bool,
+    /// The scenario is a file of the asker's, not a built-in one.
+    is_own_file: bool,
 }
 
 impl Request {
@@ -32,7 +34,7 @@ impl Request {
     /// A device path in a scenario file is relative to that file; one in an override (`--device`)
     /// to the current folder.
     pub fn read(name: &str, overrides: Vec<Override>) -> Result<Self, ConfigError> {
-        Self::of(read_scenario(name)?, overrides)
+        Ok(Self { is_own_file: is_path(name), ..Self::of(read_scenario(name)?, overrides)? })
     }
 
     /// The request for a scenario that was read already.
@@ -51,7 +53,7 @@ impl Request {
             }
             _ => None,
         };
-        Ok(Self { scenario, device, overrides, trace_from_here: false })
+        Ok(Self { scenario, device, overrides, trace_from_here: false, is_own_file: false })
     }
 
     /// The same, where an option (`--trace`) names the trace: its path is relative to the current
@@ -104,8 +106,8 @@ impl Request {
         self.load(Some(policy))
     }
 
-    /// Overrides without effect: keys that none of `runs` looks at, and values whose place another
-    /// one takes.
+    /// Keys and values without effect: keys that none of `runs` looks at, of overrides and of the
+    /// asker's file, and values whose place another one takes.
     pub fn notes(&self, runs: &[(String, Scenario)]) -> Vec<String> {
         let mut notes = Vec::new();
         for (at, set) in self.overrides.iter().enumerate() {
@@ -126,10 +128,16 @@ impl Request {
                 ));
                 continue;
             }
-            let reasons: Option<Vec<_>> =
-                runs.iter().map(|(_, scenario)| why_unread(scenario, set.key())).collect();
-            if let Some(why) = reasons.and_then(|reasons| reasons.into_iter().next()) {
+            if let Some(why) = why_none_reads(runs, set.key()) {
                 notes.push(format!("{}: it changes nothing: {why}", set.said()));
+            }
+        }
+        let written = if self.is_own_file { keys_of(&self.scenario.text) } else { Vec::new() };
+        for key in written {
+            if !self.overrides.iter().any(|set| set.key() == key)
+                && let Some(why) = why_none_reads(runs, &key)
+            {
+                notes.push(format!("{}: {key}: it changes nothing: {why}", self.scenario.file));
             }
         }
         notes
@@ -193,6 +201,34 @@ pub fn read_scenario(name: &str) -> Result<Source, ConfigError> {
         true => read_text(Path::new(name), "a scenario"),
         false => Err(unknown),
     })
+}
+
+/// Why none of `runs` looks at `key`, if none does.
+fn why_none_reads(runs: &[(String, Scenario)], key: &str) -> Option<String> {
+    let reasons: Option<Vec<String>> =
+        runs.iter().map(|(_, scenario)| why_unread(scenario, key)).collect();
+    reasons?.into_iter().next()
+}
+
+/// The keys that a scenario's text sets, but for the load: a trace or a profile often takes its
+/// place as a whole.
+fn keys_of(text: &str) -> Vec<String> {
+    let mut table: toml::Table = text.parse().unwrap_or_default();
+    table.remove("workload");
+    let mut open: Vec<(String, toml::Value)> = table.into_iter().collect();
+    let mut keys = Vec::new();
+    while let Some((key, value)) = open.pop() {
+        match value {
+            toml::Value::Table(table) => {
+                open.extend(
+                    table.into_iter().map(|(name, value)| (format!("{key}.{name}"), value)),
+                );
+            }
+            _ => keys.push(key),
+        }
+    }
+    keys.sort_unstable();
+    keys
 }
 
 /// A name with a separator or an ending is a path; the names of the library have neither.

@@ -83,7 +83,10 @@ fn tell_of(answer: &Answer, args: &AdviseArgs) -> Result<(), Failure> {
     print(&if args.json { show::document(answer) } else { plain(show::text(answer)) })?;
     match &answer.impossible {
         None => Ok(()),
-        Some(_) => Err(Failure::Work("nothing keeps the goals; the answer says why".to_string())),
+        Some(_) => {
+            let nothing = show::nothing(answer).replace('N', "n");
+            Err(Failure::Work(format!("{nothing}; the answer says why")))
+        }
     }
 }
 

@@ -43,7 +43,8 @@ pub fn run(command: &LabCommand, screen: &Screen) -> Result<(), Failure> {
 
 /// The scoreboard: recorded verdicts, nothing is run.
 fn score(args: &LabScoreArgs) -> Result<(), Failure> {
-    let mut rows = score::rows();
+    let book = score::Book::read()?;
+    let mut rows = book.rows();
     if let Some(asked) = &args.paper {
         let is_asked = |paper: &Paper| paper.paper.eq_ignore_ascii_case(asked);
         if !statements::papers().iter().any(is_asked) {
@@ -59,7 +60,7 @@ fn score(args: &LabScoreArgs) -> Result<(), Failure> {
     }
     match args.json {
         true => print(&indented(&score::json(&rows))),
-        false => print(&score::table(&rows)),
+        false => print(&score::table(&book, &rows)),
     }
 }
 

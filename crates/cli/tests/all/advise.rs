@@ -1,6 +1,8 @@
 //! `manx advise` and `manx why`: answers that arithmetic confirms, the same bytes however many
 //! threads, commands that play what they say, one error for each wrong question.
 
+mod waf;
+
 use crate::support::{assert_refused, file, manx, stderr, stdout};
 use serde_json::Value;
 use std::fmt::Write;
@@ -141,8 +143,9 @@ fn a_question_that_cannot_be_asked_has_one_error() {
     let out = ["advise", "quick", "--slo", "p99 < 3ms", "--out", &theirs];
     assert_refused(&out, &["advise.html is there", "name another folder"]);
     assert_eq!(std::fs::read(format!("{theirs}/advise.html")).unwrap(), b"mine");
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["quick"], "--slo is missing"),
+        (&["quick", "--slo", "p99 < 2ms", "--policies", "base,nogc"], "which no drive can have"),
         (&["quick", "--slo", "read.p98 < 2ms"], "is no quantity of a goal"),
         (&["quick", "--slo", "read.p99 < 2ms", "--slo", "p99 < 1ms"], "the same quantity"),
         (&["quick", "--slo", "p99_999 < 2ms"], "and quick has"),
@@ -159,6 +162,13 @@ fn a_question_that_cannot_be_asked_has_one_error() {
         assert_refused(&[&["advise"], args].concat(), &[reason]);
     }
     assert_refused(&["why", "no-such.csv"], &["no-such.csv"]);
+    let flushes = "t_us,op,offset,bytes,latency_us\n0,F,0,0,100\n9,W,0,4096,\n";
+    let flushes = file("why-flushes.csv", flushes.as_bytes());
+    let told = manx(&["why", &flushes, "--scenario", "quick", "--policies", "nogc", "-q"]);
+    assert!(stdout(&told).contains("no latencies of its own"), "{}", stdout(&told));
+    let one = trace("why-one.csv", [(0, 'R', 0)].into_iter());
+    let twice = ["why", &one, "--scenario", "quick", "--policies", "base,base"];
+    assert_refused(&twice, &["`base` is named twice"]);
 }
 
 #[test]
@@ -264,28 +274,6 @@ fn a_small_question_is_the_whole_grid_and_says_so() {
         why.contains("which is no bound of drive.link") && !why.contains("no policy can"),
         "{why}"
     );
-}
-
-/// A buffer that takes all that is written has a WAF of 0 / 0, which is the least of all.
-#[test]
-fn a_setting_of_which_nothing_was_written_to_flash_is_not_the_least_waf() {
-    let load = ["quick", "--slo", "read.p99 < 90ms", "--minimise", "waf", "--policies", "base"];
-    let sets = ["--set", "workload.requests=4000", "--set", "gc.hard=0.02"];
-    let over = |buffers| ["--over", "device.op=0.3", "--over", "gc.soft=0.08", "--over", buffers];
-    let ask = |buffers| asked(&[&load[..], &sets, &over(buffers), &["--exhaustive"]].concat());
-    let answer = ask("drive.buffer=256KiB,64MiB");
-    let best = &answer["recommendation"];
-    assert_eq!(best["settings"][1]["value"], "256KiB", "{answer}");
-    assert!(number(&best["price"]) > 0.5 && best["price"] == best["waf"], "{best}");
-    let grid = answer["grid"].as_array().unwrap();
-    assert!(grid.iter().any(|line| line["price"].is_null() && line["waf"] == 0.0), "{answer}");
-    let remarks = answer["remarks"].to_string();
-    assert!(remarks.contains("of 1 of 2 settings nothing was written to flash"), "{remarks}");
-    // Alone it is still what keeps the goals, and says that it has none.
-    let answer = ask("drive.buffer=64MiB");
-    assert!(answer["recommendation"]["price"].is_null(), "{answer}");
-    let told = manx(&[&["advise"], &load[..], &sets, &over("drive.buffer=64MiB")].concat());
-    assert!(stdout(&told).contains("nothing was written to flash"), "{}", stdout(&told));
 }
 
 /// Guesses of prices are off where a load is short: before the search knew how far, the answer

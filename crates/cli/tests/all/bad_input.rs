@@ -1,7 +1,7 @@
 //! Input as it should not be: each line of these tables is refused before anything is run or
 //! written, with one line that names the place, the key and the value, and exit code 2.
 
-use crate::support::{assert_refused, file};
+use crate::support::{assert_refused, file, manx, stderr};
 use std::path::Path;
 
 /// A scenario that runs, up to the job's last keys.
@@ -442,4 +442,27 @@ fn a_run_with_a_power_loss_has_no_attribution_and_no_file_beside_it() {
         refused(&[option, file], &[option, "recovery.cut_at = 50ms", "is not allowed with it"]);
     }
     assert!(!Path::new(file).exists());
+}
+
+/// A key of `--set` that nothing looks at was told, and the same key in a file was not.
+#[test]
+fn a_key_of_a_file_that_nothing_looks_at_is_said_to_change_nothing() {
+    let told = |name: &str, array: &str, more: &[&str]| {
+        let text = format!(
+            "name = \"idle\"\n[device]\nname = \"femu\"\nop = 0.25\ngeometry = {{ channels = 2, \
+             ways = 2, blocks = 64 }}\n[array]\n{array}\n[workload]\nrequests = 2000\n"
+        );
+        let path = file(name, text.as_bytes());
+        let output = manx(&[&["run", &path, "-q"], more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output).matches("it changes nothing").count()
+    };
+    assert_eq!(told("idle-one.toml", "extra_reads = 2", &[]), 1);
+    let coded = "members = 4\nlevel = \"raid5\"\nparities = 4";
+    assert_eq!(told("idle-four.toml", coded, &[]), 1);
+    assert_eq!(told("idle-set.toml", coded, &["--set", "array.parities=5"]), 1, "told once");
+    assert_eq!(
+        told("idle-code.toml", &coded.replace("raid5", "ec"), &["--set", "array.members=6"]),
+        0
+    );
 }

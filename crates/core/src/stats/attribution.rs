@@ -21,7 +21,7 @@ const BANDS: [(&str, u64); 4] = [("all", 10_000), ("p99", 100), ("p99_9", 10), (
 #[derive(Clone, Debug, Default)]
 pub struct SplitStats {
     buckets: Vec<Bucket>,
-    /// By bucket: the stages of an array's requests; empty for a drive's.
+    /// By bucket: the stages of an array's requests; empty where none took time, and for a drive's.
     stages: Vec<Stages>,
     count: u64,
 }
@@ -89,8 +89,9 @@ impl SplitStats {
         })
     }
 
-    /// The bands that hold something.
-    pub fn bands(&self) -> Vec<AttributionBand> {
+    /// The bands that hold something. All of an array's have stages, also where its memory took
+    /// every write at once: then they are zero.
+    pub fn bands(&self, of_array: bool) -> Vec<AttributionBand> {
         let mut bands = Vec::with_capacity(BANDS.len());
         for (name, share) in BANDS {
             // A band of less than one request says nothing.
@@ -116,7 +117,7 @@ impl SplitStats {
                 from_us: if name == "all" { 0.0 } else { Duration::from_ns(from).as_us_f64() },
                 count,
                 mean_us: CauseTimes::mean(&split, count),
-                stages_us: (!self.stages.is_empty()).then(|| StageTimes::mean(&stages, count)),
+                stages_us: of_array.then(|| StageTimes::mean(&stages, count)),
             });
         }
         bands
@@ -152,7 +153,8 @@ pub struct AttributionBand {
     pub count: u64,
     /// Time of one of them on average, by cause (microseconds).
     pub mean_us: CauseTimes,
-    /// Mean time by stage, of an array's requests (microseconds).
+    /// Mean time by stage, of an array's requests (microseconds): in every band of an array, and in
+    /// none of a drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages_us: Option<StageTimes>,
 }
@@ -361,7 +363,7 @@ mod tests {
             .for_each(|_| stats.record(Duration::from_us(100), &split(&[(Cause::Service, 100)])));
         let slow = split(&[(Cause::Service, 100), (Cause::Erase, 5000)]);
         (0..50).for_each(|_| stats.record(Duration::from_us(5100), &slow));
-        let bands = stats.bands();
+        let bands = stats.bands(false);
         let names: Vec<&str> = bands.iter().map(|band| band.band.as_str()).collect();
         assert_eq!(names, ["all", "p99", "p99_9", "p99_99"]);
         assert_eq!(
@@ -372,17 +374,26 @@ mod tests {
         assert_eq!(bands[1].count, 10_000);
         assert_eq!((bands[2].count, bands[2].mean_us.erase), (50, 5000.0));
         assert!(bands[2].from_us <= 5100.0 && bands[2].from_us > 5000.0);
-        assert_eq!(stats.bands()[3].count, 50);
+        assert_eq!(stats.bands(false)[3].count, 50);
     }
 
     #[test]
     fn few_requests_have_few_bands_and_none_has_none() {
-        assert!(SplitStats::default().bands().is_empty());
+        assert!(SplitStats::default().bands(false).is_empty());
         let mut stats = SplitStats::default();
         (0..99).for_each(|_| stats.record(Duration::from_us(1), &split(&[(Cause::Link, 1)])));
-        assert_eq!(stats.bands().len(), 1);
+        assert_eq!(stats.bands(false).len(), 1);
         stats.record(Duration::from_us(1), &split(&[(Cause::Link, 1)]));
-        assert_eq!(stats.bands().len(), 2);
+        assert_eq!(stats.bands(false).len(), 2);
+    }
+
+    #[test]
+    fn every_band_of_an_array_has_stages_and_none_of_a_drive_has() {
+        let mut stats = SplitStats::default();
+        (0..100).for_each(|_| stats.record(Duration::ZERO, &Split::NONE));
+        let stages = |of_array| stats.bands(of_array).into_iter().map(|band| band.stages_us);
+        assert!(stages(true).all(|stages| stages == Some(StageTimes::default())));
+        assert!(stages(false).all(|stages| stages.is_none()));
     }
 
     #[test]
@@ -395,6 +406,6 @@ mod tests {
             both.record(Duration::from_us(us), &parts);
         }
         one.merge(&two);
-        assert_eq!(one.bands(), both.bands());
+        assert_eq!(one.bands(false), both.bands(false));
     }
 }

@@ -134,11 +134,11 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    fn report(self) -> AttributionReport {
+    fn report(self, of_array: bool) -> AttributionReport {
         let Self { read, write, slowest, slowest_reads, slowest_writes } = self;
         AttributionReport {
-            read: read.bands(),
-            write: write.bands(),
+            read: read.bands(of_array),
+            write: write.bands(of_array),
             slowest,
             slowest_reads,
             slowest_writes,
@@ -199,7 +199,7 @@ impl RunTotals {
             verify: self.verify,
             act: self.act,
             over_time: self.over_time.report(self.since),
-            attribution: self.attribution.map(Attribution::report),
+            attribution: self.attribution.map(|all| all.report(self.array.is_some())),
             virtual_s: span.as_s_f64(),
             warmup_excluded: self.warmup_excluded,
             warnings,

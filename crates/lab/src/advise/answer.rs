@@ -66,7 +66,7 @@ pub struct Line {
     /// Reads that ended with an error, as their page could not be read: a percentile counts them as
     /// slower than any limit (requests).
     pub unread: u64,
-    /// How much of the goal that is nearest is used up (ratio).
+    /// How much of the goal that is nearest is used up (ratio); null where a WAF is unmeasured.
     pub used: f64,
     /// Why it does not keep the goals where its latencies do not say so; empty where they do.
     pub why: String,
@@ -96,12 +96,23 @@ pub struct Effort {
     pub settings: usize,
     /// Settings that were played, at least in part.
     pub played: usize,
+    /// Settings that keep the goals. This part and those below, up to `undecided`, make up all
+    /// settings.
+    pub kept: usize,
+    /// Settings that miss a goal by their whole run.
+    pub missed: usize,
     /// Settings whose runs were given up because a goal was lost, for certain.
     pub lost: usize,
     /// Settings whose runs were given up because the whole would miss a goal, next to certainly.
     pub predicted: usize,
     /// Settings that were presumed to miss and not played.
     pub presumed: usize,
+    /// Settings that keep the other goals and have no WAF, on which there is a goal, as nothing was
+    /// written to their flash.
+    pub unmeasured: usize,
+    /// Settings that were not decided, as they are guessed to be dearer than the recommendation,
+    /// or as no setting can keep the goals.
+    pub passed_over: usize,
     /// Settings that may be cheaper than the recommendation and were not decided.
     pub undecided: usize,
     /// Prices were found to be off their guess by up to so much: what is guessed to be dearer by
@@ -177,12 +188,13 @@ pub fn answer<'a>(
     let effort = effort(question, &seen, &shots, (undecided, doubt));
     let mut remarks = remarks(question, &shots, invalid, &seen, best);
     remarks.extend(on_speed(question, pace, exact));
-    let unplayed = effort.predicted + effort.presumed;
+    let (unplayed, unmeasured) = (effort.predicted + effort.presumed, effort.unmeasured);
     let impossible = best.is_none().then(|| Impossible {
         question,
         bounds: &bounds,
         undecided,
         unplayed,
+        unmeasured,
         exact,
     });
     let axes = question.plan.axes().iter();
@@ -269,14 +281,19 @@ fn effort(
     (undecided, doubt): (usize, f64),
 ) -> Effort {
     let count = |is: fn(&Seen) -> bool| seen.iter().filter(|seen| is(seen)).count();
+    let open = count(|seen| seen.standing == Standing::Open);
     let settings = count(|seen| seen.standing != Standing::Invalid);
     let grid = settings as u64 * question.load.requests;
     Effort {
         settings,
         played: count(|seen| seen.played.is_some()),
+        kept: count(|seen| seen.standing == Standing::Met),
+        missed: count(|seen| seen.standing == Standing::Missed && seen.is_whole()),
         lost: count(|seen| seen.standing == Standing::Missed && !seen.is_whole()),
         predicted: count(|seen| seen.standing == Standing::Predicted),
         presumed: count(|seen| matches!(seen.standing, Standing::Presumed(_))),
+        unmeasured: count(|seen| seen.standing == Standing::Unmeasured),
+        passed_over: open - undecided,
         undecided,
         guesses_off_percent: (1000.0 * doubt).round() / 10.0,
         runs: shots.runs,
@@ -320,7 +337,7 @@ fn line(question: &Question, at: usize, seen: &Seen) -> Line {
         judged: seen.judged.clone(),
         meets: seen.standing == Standing::Met,
         unread: result.map_or(0, unread),
-        used: worst(&seen.judged),
+        used: seen.judged.iter().map(|judged| judged.used).fold(0.0, f64::max),
         why: why(seen),
         seeds: seen.seeds.clone(),
     }
@@ -334,6 +351,11 @@ fn why(seen: &Seen) -> String {
     }
     let keeps = seen.is_whole() && seen.judged.iter().all(|judged| judged.meets);
     match seen.standing {
+        Standing::Unmeasured => {
+            "nothing was written to flash, so it has no WAF; more requests (workload.requests, \
+             --loop) have one"
+                .to_string()
+        }
         Standing::Missed if keeps && seen.seeds.is_empty() => {
             "as near to the goal as a setting that further seeds decided against".to_string()
         }
@@ -396,11 +418,12 @@ fn broken(question: &Question, seen: &[Seen]) -> Vec<Broken> {
     let told = |at: usize| {
         let seen = &seen[at];
         let (result, judged) = (seen.result()?, &seen.judged);
-        let missed = (0..question.goals.len())
-            .max_by(|one, other| judged[*one].used.total_cmp(&judged[*other].used));
+        let measured = (0..question.goals.len()).filter(|goal| !judged[*goal].unmeasured);
+        let missed =
+            measured.max_by(|one, other| judged[*one].used.total_cmp(&judged[*other].used));
         let goal = &question.goals[missed?];
         Some(Broken {
-            line: line(question, at, seen),
+            line: Line { used: worst(judged), ..line(question, at, seen) },
             goal: goal.text.clone(),
             requests: result.requests,
             causes: causes::of(goal, result),

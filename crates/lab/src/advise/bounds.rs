@@ -4,7 +4,7 @@
 //! what takes the time instead.
 
 use super::causes::{self, Share};
-use super::goal::{Judged, Of, void};
+use super::goal::{Goal, Judged, Measure, Of, void};
 use super::question::{Load, Question};
 use super::shots::{Played, Shots, Stop, Until, shape};
 use crate::campaign::Point;
@@ -13,6 +13,7 @@ use crate::plan::tw::Flash;
 use crate::table::cell;
 use manx_config::{ConfigError, Override, Scenario};
 use manx_core::drive::Op;
+use manx_core::ftl::GcMode;
 use manx_core::stats::{RunResult, SlowRequest};
 use manx_core::units::Bytes;
 use manx_trace::survey_each;
@@ -44,6 +45,22 @@ pub struct Bound {
     pub void: String,
     /// The command that plays it.
     pub command: String,
+}
+
+impl Bound {
+    /// It misses a goal. One that wrote nothing to flash leaves a goal on WAF open.
+    pub fn misses(&self) -> bool {
+        self.judged.iter().any(|judged| !judged.meets && !judged.unmeasured)
+    }
+
+    /// Its verdict in words.
+    pub fn verdict(&self) -> &'static str {
+        match (self.meets, self.misses()) {
+            (true, _) => "keeps the goals",
+            (_, true) => "misses",
+            _ => "says nothing of WAF, as it wrote nothing to flash",
+        }
+    }
 }
 
 /// One of the drives.
@@ -105,7 +122,7 @@ fn point(question: &Question, kind: &Kind) -> Option<Point> {
     Some((kind.policy.to_string(), scenario))
 }
 
-/// Plays them until one keeps the goals.
+/// Plays them until one misses none of the goals.
 /// `known` is the run of the first, where it was played before.
 pub fn bounds(
     question: &Question,
@@ -126,9 +143,9 @@ pub fn bounds(
         let bound = judged(question, &kind, &points[0].1, &played.result);
         let [point] = points;
         first = first.or(Some((played, point)));
-        let meets = bound.meets;
+        let misses = bound.misses();
         all.push(bound);
-        if meets {
+        if !misses {
             break;
         }
     }
@@ -215,13 +232,14 @@ pub fn dies(question: &Question) -> u64 {
 fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunResult) -> Bound {
     let judged: Vec<Judged> = question.goals.iter().map(|goal| goal.judge(result)).collect();
     let meets = judged.iter().all(|judged| judged.meets);
-    let missed = judged.iter().position(|judged| !judged.meets);
+    let missed = judged.iter().position(|judged| !judged.meets && !judged.unmeasured);
     let (causes, set_by) = match missed {
         None => (Vec::new(), String::new()),
         Some(at) => {
             let goal = &question.goals[at];
             let causes = causes::of(goal, result);
-            let set_by = set_by(question, goal.of, scenario, result, &causes);
+            let set_by = by_itself(&question.load, goal)
+                .unwrap_or_else(|| set_by(question, goal.of, scenario, result, &causes));
             (causes, set_by)
         }
     };
@@ -234,6 +252,23 @@ fn judged(question: &Question, kind: &Kind, scenario: &Scenario, result: &RunRes
     let holds = kind.holds && void.is_none();
     let (name, command, void) = (kind.name.clone(), words.join(" "), void.unwrap_or_default());
     Bound { name, judged, meets, holds, causes, set_by, void, command }
+}
+
+/// The limit of what no latency explains: a WAF, and a rate that the load does not ask for.
+fn by_itself(load: &Load, goal: &Goal) -> Option<String> {
+    let count = if goal.of == Of::Write { load.writes } else { load.reads };
+    let kind = if goal.of == Of::Write { "writes" } else { "reads" };
+    match goal.measure {
+        Measure::Waf => {
+            Some("so much of what the host writes reaches the flash, without any copy".to_string())
+        }
+        Measure::Iops => {
+            let share = count as f64 / (load.reads + load.writes).max(1) as f64;
+            let asked = load.rate_per_s? * share;
+            (goal.limit > asked).then(|| format!("the load asks for {asked:.0} {kind}/s"))
+        }
+        _ => None,
+    }
 }
 
 /// The limit in a sentence: what the load asks for beside what the dies can do.
@@ -326,9 +361,15 @@ fn burst(scenario: &Scenario, slow: &SlowRequest) -> String {
     // Of a trace that is played several times, the time within a pass.
     let at = if span > 0.0 && slow.at_s > span { slow.at_s % span } else { slow.at_s };
     for (when, size) in times {
-        if when <= at && when > at - BURST_S {
+        // Instants of a result are whole nanoseconds.
+        if when <= at + 1e-9 && when > at - BURST_S {
             (count, bytes) = (count + 1, bytes + size);
         }
+    }
+    if count <= 1 {
+        return format!(
+            "the slowest came at {at:.3} s, none within 10 ms before it, and took {took}"
+        );
     }
     format!(
         "the burst at {at:.3} s: {count} requests of {} together come within 10 ms, and the \
@@ -337,8 +378,18 @@ fn burst(scenario: &Scenario, slow: &SlowRequest) -> String {
     )
 }
 
-/// Refuses a trace that no setting can hold, unless the asker said how it is folded.
+/// Refuses a policy that no drive can have, and a trace that no setting can hold, unless the asker
+/// said how it is folded.
 pub fn refuse(question: &Question) -> Result<(), ConfigError> {
+    for policy in &question.plan.asked().policies {
+        let scenario = question.plan.request().under(policy);
+        if scenario.is_ok_and(|scenario| scenario.gc.mode == GcMode::Nogc) {
+            return Err(ConfigError::new(format!(
+                "--policies {policy}: its GC costs nothing, which no drive can have; advise runs \
+                 such a drive anyway, as the bound of what is possible"
+            )));
+        }
+    }
     let mut overrides = question.plan.asked().overrides.iter();
     if overrides.any(|set| set.key() == "workload.trace.remap") {
         return Ok(());

@@ -17,9 +17,11 @@ pub struct Share {
     pub percent: f64,
 }
 
-/// The causes of the requests beyond the goal's percentile, the largest first.
+/// The causes of the requests beyond the goal's percentile, the largest first; none of a WAF, of
+/// which no wait is the cause.
 pub fn of(goal: &Goal, result: &RunResult) -> Vec<Share> {
-    let Some(attribution) = &result.attribution else { return Vec::new() };
+    let attribution = result.attribution.as_ref().filter(|_| goal.measure != Measure::Waf);
+    let Some(attribution) = attribution else { return Vec::new() };
     let bands = match goal.of {
         Of::Write => &attribution.write,
         _ => &attribution.read,

@@ -80,6 +80,9 @@ pub struct Cost {
     pub drive_writes_a_day: Option<f64>,
 }
 
+/// Beyond this a sum of costs would have no end.
+const NUMBER_MAX: f64 = 1e12;
+
 impl Default for Costs {
     fn default() -> Self {
         toml::from_str(DEFAULTS).expect("the built-in costs are costs")
@@ -90,7 +93,12 @@ impl Costs {
     /// The defaults, with `KEY=VALUE` of `--cost` over them.
     pub fn with(sets: &[String]) -> Result<Self, ConfigError> {
         let mut costs = Self::default();
-        for set in sets {
+        let key = |set: &String| set.split('=').next().map(|key| key.trim().to_string());
+        for (at, set) in sets.iter().enumerate() {
+            if sets[..at].iter().any(|other| key(other) == key(set)) {
+                let key = key(set).unwrap_or_default();
+                return Err(ConfigError::new(format!("--cost {set}: {key} is said twice")));
+            }
             costs.set(set).map_err(|why| ConfigError::new(format!("--cost {set}: {why}")))?;
         }
         Ok(costs)
@@ -102,8 +110,8 @@ impl Costs {
         let number: f64 = value
             .parse()
             .ok()
-            .filter(|number: &f64| number.is_finite() && *number >= 0.0)
-            .ok_or_else(|| format!("`{value}`: expected a number, 0 or above"))?;
+            .filter(|number: &f64| (0.0..=NUMBER_MAX).contains(number))
+            .ok_or_else(|| format!("`{value}`: expected a number, 0 or above, up to 1e12"))?;
         let all = self.keys();
         let Some((_, unit, _)) = all.iter().find(|(name, ..)| *name == key) else {
             let names = || all.iter().map(|(name, ..)| *name);
@@ -112,8 +120,8 @@ impl Costs {
             let names: Vec<_> = names().collect();
             return Err(format!("no key is called `{key}`: {}{hint}", names.join(", ")));
         };
-        if number == 0.0 && matches!(*unit, "cycles" | "years" | "V") {
-            return Err("it must be above 0".to_string());
+        if number < 1.0 / NUMBER_MAX && matches!(*unit, "cycles" | "years" | "V") {
+            return Err("it must be above 0, at least 1e-12".to_string());
         }
         *self.place(key).ok_or("no such key")? = number;
         self.source.insert(key.to_string(), format!("--cost {set}"));
@@ -312,11 +320,16 @@ mod tests {
             ("money.flsh_gb=1", "did you mean `money.flash_gb`?"),
             ("money.flash_gb=x", "a number, 0 or above"),
             ("money.flash_gb=-1", "a number, 0 or above"),
+            ("money.flash_gb=1e308", "up to 1e12"),
             ("endurance.years=0", "above 0"),
+            ("endurance.years=1e-300", "above 0"),
         ] {
             let error = set(text).unwrap_err().to_string();
             assert!(error.starts_with("--cost ") && error.contains(reason), "{error}");
         }
+        let twice = ["money.drive=1", "money.drive = 2"].map(str::to_string);
+        let error = Costs::with(&twice).unwrap_err().to_string();
+        assert!(error.contains("money.drive is said twice"), "{error}");
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct Impossible<'a> {
     /// Settings that were not played to their end: given up, or never begun since one with more of
     /// everything missed.
     pub unplayed: usize,
+    /// Settings that wrote nothing to flash, and so have no WAF, on which there is a goal.
+    pub unmeasured: usize,
     /// All were run to their end.
     pub exact: bool,
 }
@@ -21,7 +23,10 @@ pub struct Impossible<'a> {
 impl Impossible<'_> {
     /// The reason in a sentence.
     pub fn in_words(&self) -> String {
-        let Self { question, bounds, undecided, unplayed, exact } = *self;
+        let Self { question, bounds, undecided, unplayed, unmeasured, exact } = *self;
+        if unmeasured > 0 {
+            return self.unmeasured_in_words();
+        }
         let all = match unplayed {
             _ if exact => ": every one was run to its end".to_string(),
             0 => String::new(),
@@ -52,11 +57,17 @@ impl Impossible<'_> {
         let missed = missed_by_all(question, bounds);
         let Some((_, best)) = missed.first() else {
             let each = if question.goals.len() > 1 { " keep each of them" } else { "" };
-            return format!(
-                "no setting of this question keeps the goals{all}, though a drive whose GC costs \
-                 nothing would{each}: other policies, more over-provisioning or other marks may \
-                 (--over, --policies)"
-            );
+            let though = match bounds.iter().any(|bound| !bound.meets && !bound.misses()) {
+                true => {
+                    "; a drive whose GC costs nothing wrote nothing to flash, so it is no bound \
+                     of WAF: more requests (workload.requests, --loop) make it one"
+                }
+                false => &format!(
+                    ", though a drive whose GC costs nothing would{each}: other policies, more \
+                         over-provisioning or other marks may (--over, --policies)"
+                ),
+            };
+            return format!("no setting of this question keeps the goals{all}{though}");
         };
         let unbounded = bounds::unbounded(question);
         let set_by = match best.set_by.as_str() {
@@ -78,6 +89,20 @@ impl Impossible<'_> {
         let dies = bounds::dies(question);
         format!(
             "no policy can keep the goals on {dies} dies: with GC at no cost {missed}{set_by}{more}"
+        )
+    }
+
+    /// That settings have no WAF, on which there is a goal.
+    fn unmeasured_in_words(&self) -> String {
+        let rest = match self.undecided {
+            0 => String::new(),
+            more => format!("; {more} more are undecided: --exhaustive runs them all"),
+        };
+        format!(
+            "{} settings break no goal, but nothing was written to their flash, so they have no \
+             WAF, which would keep or break the goal on it: more requests (workload.requests, \
+             --loop) have one{rest}",
+            self.unmeasured
         )
     }
 
@@ -104,7 +129,10 @@ pub fn is_possible(question: &Question, bounds: &[Bound]) -> bool {
 fn missed_by_all<'a>(question: &Question, bounds: &'a [Bound]) -> Vec<(usize, &'a Bound)> {
     let holding = || bounds.iter().filter(|bound| bound.holds);
     let missed = question.goals.iter().enumerate().filter(|(at, goal)| {
-        !holding().any(|bound| bound.judged[*at].meets || bound.judged[*at].straddles(goal))
+        !holding().any(|bound| {
+            let judged = &bound.judged[*at];
+            judged.meets || judged.unmeasured || judged.straddles(goal)
+        })
     });
     let nearest = |at: usize| {
         let used = |bound: &Bound| bound.judged[at].used;

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Line};
 use super::goal::Goal;
-use super::show::{broken_line, judged, name, price, price_words};
+use super::show::{broken_line, judged, keeps, name, nothing, price, price_words};
 use std::fmt::Write;
 
 const CSS: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;\
@@ -47,7 +47,8 @@ pub fn html(answer: &Answer) -> String {
         (None, why) => {
             let _ = writeln!(
                 html,
-                "<h2>Nothing keeps the goals</h2>\n<p>{}.</p>",
+                "<h2>{}</h2>\n<p>{}.</p>",
+                nothing(answer),
                 escape(why.as_deref().unwrap_or_default())
             );
         }
@@ -76,8 +77,7 @@ fn bounds(answer: &Answer) -> String {
     }
     let mut html = "<h2>What is possible at all</h2>\n<ul>\n".to_string();
     for bound in &answer.bounds {
-        let (class, verdict) =
-            if bound.meets { ("yes", "keeps the goals") } else { ("no", "misses") };
+        let (class, verdict) = (if bound.meets { "yes" } else { "no" }, bound.verdict());
         let goals = answer.goals.iter().zip(&bound.judged).map(|(goal, it)| judged(goal, it));
         let _ = writeln!(
             html,
@@ -151,7 +151,7 @@ fn front(answer: &Answer) -> String {
         let (class, keeps) = match (line.meets, line.why.as_str()) {
             (true, _) => ("yes", "yes".to_string()),
             (false, "") => ("no", "no".to_string()),
-            (false, why) => ("no", format!("no: {}", escape(why))),
+            (false, why) => ("no", format!("{}: {}", keeps(line), escape(why))),
         };
         let cells: String = answer
             .goals

@@ -6,6 +6,7 @@
 //! whole run is certain.
 
 use super::cost::Cost;
+use super::goal::waf;
 use super::question::{Minimise, Question};
 use manx_config::Scenario;
 use manx_core::stats::RunResult;
@@ -89,13 +90,6 @@ fn copies(begun: &RunResult) -> f64 {
     begun.state.precondition_waf.map_or(0.0, |waf| (waf - 1.0).max(0.0))
 }
 
-/// WAF as a price. A drive whose buffer took all that was written has none: 0 would be the best of
-/// all, for nothing that it did.
-fn waf(result: &RunResult) -> f64 {
-    let waf = result.flash.waf.filter(|_| result.flash.pages_programmed > 0);
-    waf.unwrap_or(f64::INFINITY)
-}
-
 /// The quantity that is to be small; without an end where a run has none.
 pub fn price(
     question: &Question,
@@ -112,7 +106,7 @@ pub fn price(
             100.0 * (raw - user) / user.max(1.0)
         }
         Minimise::Drives => f64::from(scenario.array.members),
-        Minimise::Waf => result.map_or(0.0, waf),
+        Minimise::Waf => result.map_or(0.0, |result| waf(result).unwrap_or(f64::INFINITY)),
         Minimise::Power => cost.watts,
     }
 }

@@ -43,6 +43,10 @@ const RAW_MAX: u64 = 64 << 30;
 /// Passes of a trace at most.
 const PASSES_MAX: u64 = 64;
 
+/// A load that writes nothing has no WAF.
+const NO_WRITES: &str = "no writes that are measured, so it has no WAF (workload.read_percent; \
+                         measure.warmup, measure.warmup_requests)";
+
 /// The price to keep small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -190,7 +194,7 @@ impl Question {
                 measured(load, &first.measure, has_rate.then_some(span_s * passes as f64))
             }
         };
-        kinds_are_there(&goals, &load)?;
+        kinds_are_there(&goals, asked.minimise, &load)?;
         let plan = Plan::new(swept).map_err(over)?;
         let base = plan.base()?;
         let command = command(plan.asked());
@@ -362,13 +366,21 @@ fn passes(goals: &[Goal], info: &TraceInfo, warmup: u64) -> Result<u64, ConfigEr
     Ok(passes)
 }
 
-fn kinds_are_there(goals: &[Goal], load: &Load) -> Result<(), ConfigError> {
+fn kinds_are_there(goals: &[Goal], least: Minimise, load: &Load) -> Result<(), ConfigError> {
+    if least == Minimise::Waf && load.writes == 0 {
+        let name = &load.name;
+        return Err(ConfigError::new(format!("--minimise waf: {name} has {NO_WRITES}")));
+    }
     for goal in goals {
         let (kind, count) = match goal.of {
             Of::Read => ("reads", load.reads),
             Of::Write => ("writes", load.writes),
-            Of::Drive => continue,
+            Of::Drive => ("writes", load.writes),
         };
+        if count == 0 && goal.of == Of::Drive {
+            let (said, name) = (&goal.text, &load.name);
+            return Err(ConfigError::new(format!("--slo '{said}': {name} has {NO_WRITES}")));
+        }
         if count == 0 {
             return Err(ConfigError::new(format!(
                 "--slo '{}': {} has no {kind} that are measured (measure.warmup, \

@@ -1,9 +1,9 @@
 //! Remarks beside an answer: what was assumed or left out, and where it may not be right.
 
-use super::goal::unread;
+use super::goal::{Measure, unread, waf};
 use super::prices::Pace;
 use super::question::{Minimise, Question};
-use super::seen::Seen;
+use super::seen::{Seen, Standing};
 use super::shots::Shots;
 use manx_core::stats::RunResult;
 
@@ -22,6 +22,7 @@ pub fn remarks(
     remarks.extend(shots.remark());
     remarks.extend(left_out(question, invalid));
     remarks.extend(unwritten(question, seen));
+    remarks.extend(other_loads(question));
     let Some(result) = best.and_then(|best| seen[best].result()) else { return remarks };
     let unread = unread(result);
     if unread > 0 {
@@ -81,13 +82,42 @@ fn lacks_gc(question: &Question, result: &RunResult) -> Option<String> {
 
 /// How many settings have no WAF, as nothing of them reached the flash.
 fn unwritten(question: &Question, seen: &[Seen]) -> Option<String> {
-    let is = |seen: &&Seen| seen.is_whole() && !seen.price.is_finite();
-    let (count, all) = (seen.iter().filter(is).count(), seen.len());
-    (question.minimise == Minimise::Waf && count > 0).then(|| {
+    let is_least = question.minimise == Minimise::Waf;
+    if !is_least && !question.goals.iter().any(|goal| goal.measure == Measure::Waf) {
+        return None;
+    }
+    let all = seen.iter().filter(|seen| seen.standing != Standing::Invalid).count();
+    let whole = seen.iter().filter(|seen| seen.is_whole()).filter_map(Seen::result);
+    let without: Vec<&RunResult> = whole.filter(|result| waf(result).is_none()).collect();
+    let first = without.first()?;
+    let stayed = without.iter().any(|result| result.flash.host_pages_written > 0);
+    let (why, more) = match (stayed, first.requests) {
+        (true, _) => ("all that was written stayed in the buffer", "more requests"),
+        (false, 0) => ("no request was measured", "more requests"),
+        (false, _) => ("nothing was written to the drive", "more writes"),
+    };
+    let so = match is_least {
+        true => "come behind all others",
+        false => "neither keep nor break the goal on it",
+    };
+    Some(format!(
+        "of {} of {all} settings nothing was written to flash, as {why}: they have no WAF and \
+         {so}; {more} (workload.requests, --loop) have one",
+        without.len(),
+    ))
+}
+
+/// Axes that change what is asked.
+fn other_loads(question: &Question) -> Option<String> {
+    let is_load = |key: &&str| ["workload.", "measure."].iter().any(|room| key.starts_with(room));
+    let keys = question.plan.axes().iter().map(|axis| axis.key.as_str());
+    let keys: Vec<&str> = keys.filter(is_load).collect();
+    (!keys.is_empty()).then(|| {
         format!(
-            "of {count} of {all} settings nothing was written to flash, as all that was written \
-             stayed in the buffer: they have no WAF and come behind all others; more requests \
-             (workload.requests, --loop) have one"
+            "--over {} changes what is asked of the drive, not the drive: prices of settings with \
+             other values of it are those of other loads, and the recommendation may be the \
+             easiest of them",
+            keys.join(", ")
         )
     })
 }

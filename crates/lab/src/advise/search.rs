@@ -347,8 +347,11 @@ impl<'a, 'b> Search<'a, 'b> {
         }
         let checked = played.is_whole().then_some((guess, seen.price));
         let is_too_near = worst(&judged) >= self.too_near;
+        let keeps = judged.iter().all(|judged| judged.meets || judged.unmeasured) && !is_too_near;
+        let is_measured = !judged.iter().any(|judged| judged.unmeasured);
         seen.standing = match ended {
-            None if judged.iter().all(|judged| judged.meets) && !is_too_near => Standing::Met,
+            None if keeps && is_measured => Standing::Met,
+            None if keeps => Standing::Unmeasured,
             Some(Ended::Passed) if clearly => Standing::Predicted,
             None | Some(Ended::Passed) => Standing::Missed,
             Some(Ended::Predicted) => Standing::Predicted,
@@ -388,8 +391,9 @@ impl<'a, 'b> Search<'a, 'b> {
         self.seen[setting].seeds = played.iter().map(judge).collect();
         let seen = &self.seen[setting];
         let mean = |goal: usize| {
-            let all = seen.seeds.iter().map(|seed| seed[goal].used);
-            (all.sum::<f64>() + seen.judged[goal].used) / (seeds + 1) as f64
+            let all = seen.seeds.iter().map(|seed| &seed[goal]).filter(|of| !of.unmeasured);
+            let (sum, count) = all.fold((0.0, 1.0), |(sum, n), of| (sum + of.used, n + 1.0));
+            (sum + seen.judged[goal].used) / count
         };
         if (0..goals.len()).any(|goal| mean(goal) > 1.0) {
             // Settings that use up as much of the goal would fare no better.

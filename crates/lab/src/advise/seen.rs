@@ -18,6 +18,9 @@ pub enum Standing {
     Predicted,
     /// Not played: the setting with this number, which has more of everything, misses.
     Presumed(usize),
+    /// It keeps all goals but one on WAF, and wrote nothing to flash: whether it keeps that nobody
+    /// knows.
+    Unmeasured,
     /// It keeps all goals.
     Met,
 }
@@ -69,7 +72,9 @@ impl Seen {
     }
 }
 
-/// The goal that is farthest off: how much of what it allows is used up.
+/// The goal that is farthest off, of those that were measured: how much of what it allows is used
+/// up.
 pub fn worst(judged: &[Judged]) -> f64 {
-    judged.iter().map(|judged| judged.used).fold(0.0, f64::max)
+    let measured = judged.iter().filter(|judged| !judged.unmeasured);
+    measured.map(|judged| judged.used).fold(0.0, f64::max)
 }

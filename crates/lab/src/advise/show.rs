@@ -23,7 +23,7 @@ pub fn text(answer: &Answer) -> String {
     match (&answer.recommendation, &answer.impossible) {
         (Some(line), _) => text += &recommended(answer, line),
         (None, Some(why)) => {
-            let _ = writeln!(text, "Nothing keeps the goals: {why}.");
+            let _ = writeln!(text, "{}: {why}.", nothing(answer));
         }
         (None, None) => {}
     }
@@ -45,6 +45,14 @@ pub fn text(answer: &Answer) -> String {
 pub fn document(answer: &Answer) -> String {
     // Numbers, text and lists, none of which serde_json can refuse.
     indented(&serde_json::to_value(answer).expect("plain data"))
+}
+
+/// That no setting keeps the goals, or that none is known to.
+pub fn nothing(answer: &Answer) -> &'static str {
+    match answer.effort.unmeasured {
+        0 => "Nothing keeps the goals",
+        _ => "Nothing is known to keep the goals",
+    }
 }
 
 fn head(answer: &Answer) -> String {
@@ -111,6 +119,7 @@ pub fn judged(goal: &Goal, judged: &Judged) -> String {
     let name = goal.text.split([' ', '<', '>']).next().unwrap_or_default();
     let value = match judged.value {
         Some(value) => goal.show(value),
+        None if judged.unmeasured => "not measured".to_string(),
         None if judged.used >= 100.0 => "not known".to_string(),
         None => format!("{:.0} % of what it allows", 100.0 * judged.used),
     };
@@ -125,7 +134,7 @@ pub fn judged(goal: &Goal, judged: &Judged) -> String {
 fn bound_line(answer: &Answer, bound: &Bound) -> String {
     let goals = answer.goals.iter().zip(&bound.judged).map(|(goal, it)| judged(goal, it));
     let goals: Vec<String> = goals.collect();
-    let verdict = if bound.meets { "keeps the goals" } else { "misses" };
+    let verdict = bound.verdict();
     let set_by = match bound.set_by.as_str() {
         "" => String::new(),
         text => format!(": {text}"),
@@ -183,7 +192,8 @@ fn recommended(answer: &Answer, line: &Line) -> String {
     );
     let parts = [
         line.op_percent.map(|op| format!("OP {op:.1} % of user")),
-        line.waf.map(|waf| format!("WAF {waf:.2}")),
+        // One of 0 is none: nothing was written to flash.
+        line.waf.filter(|waf| *waf > 0.0).map(|waf| format!("WAF {waf:.2}")),
         cost.drive_writes_a_day.map(|dwpd| format!("{dwpd:.3} drive writes a day")),
         cost.wear_percent_a_year.map(|wear| format!("{wear:.2} % of the P/E cycles a year")),
         Some(format!("{:.2} W a usable TB", cost.watts)),
@@ -191,6 +201,16 @@ fn recommended(answer: &Answer, line: &Line) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let _ = writeln!(text, "  {}\n  $ {}", parts.join(", "), line.command);
     text
+}
+
+/// Whether a setting keeps the goals: "yes", "no", or "?" of one whose WAF nobody knows.
+pub fn keeps(line: &Line) -> &'static str {
+    let is_open = line.judged.iter().all(|judged| judged.meets || judged.unmeasured);
+    match (line.meets, is_open && line.judged.iter().any(|judged| judged.unmeasured)) {
+        (true, _) => "yes",
+        (false, true) => "?",
+        (false, false) => "no",
+    }
 }
 
 fn front_title(answer: &Answer) -> String {
@@ -212,10 +232,11 @@ fn front_table(answer: &Answer) -> String {
             Some(best) if (line.price - best).is_finite() => format!("{:+.2}", line.price - best),
             _ => "-".to_string(),
         };
-        let keeps = if line.meets { "yes" } else { "no" };
-        let mut row = vec![price(answer, line.price), step, keeps.to_string(), name(line)];
-        row.extend(answer.goals.iter().zip(&line.judged).map(|(goal, it)| {
-            it.value.map_or(format!("{:.2} x", it.used), |value| goal.show(value))
+        let mut row = vec![price(answer, line.price), step, keeps(line).to_string(), name(line)];
+        row.extend(answer.goals.iter().zip(&line.judged).map(|(goal, it)| match it.value {
+            Some(value) => goal.show(value),
+            None if it.unmeasured => "-".to_string(),
+            None => format!("{:.2} x", it.used),
         }));
         rows.push(row);
     }
@@ -236,7 +257,7 @@ fn front_table(answer: &Answer) -> String {
         let _ = writeln!(text, "  {}", cells.join("  ").trim_end());
     }
     for line in answer.front.iter().filter(|line| !line.why.is_empty()) {
-        let _ = writeln!(text, "  no: {}: {}", name(line), line.why);
+        let _ = writeln!(text, "  {}: {}: {}", keeps(line), name(line), line.why);
     }
     for line in answer.front.iter().filter(|line| Some(line.price) != best || !line.meets) {
         let _ = writeln!(text, "  $ {}", line.command);
@@ -249,13 +270,16 @@ pub fn broken_line(broken: &Broken) -> String {
     if !broken.line.why.is_empty() {
         return format!("{}: {}", name(&broken.line), broken.line.why);
     }
+    let causes = match shares(&broken.causes) {
+        causes if causes.is_empty() => causes,
+        causes => format!(": {causes}"),
+    };
     format!(
-        "{}: {} times what {} allows, after {} requests: {}",
+        "{}: {} times what {} allows, after {} requests{causes}",
         name(&broken.line),
         cell::three_digits(broken.line.used),
         broken.goal,
-        cell::count(broken.requests),
-        shares(&broken.causes)
+        cell::count(broken.requests)
     )
 }
 
@@ -268,25 +292,22 @@ pub fn shares(shares: &[Share]) -> String {
 fn tail(answer: &Answer) -> String {
     let effort = &answer.effort;
     let mut text = format!(
-        "\n{} of {} settings tried in {} runs, {} requests ({:.1} % of a whole grid); {} runs \
-         given up as a goal was lost, {} as the whole would not clearly keep one; {} settings \
-         presumed to miss, as the same policy misses with more of everything\n",
+        "\n{} of {} settings tried, some by the beginning of their run alone, in {} runs, {} \
+         requests ({:.1} % of a whole grid)\n",
         effort.played,
         effort.settings,
         effort.runs,
         cell::count(effort.requests),
         effort.percent_of_grid,
-        effort.lost,
-        effort.predicted,
-        effort.presumed
     );
+    let _ = writeln!(text, "of the {}: {}", effort.settings, parts(answer).join("; "));
     if effort.undecided > 0 {
         let _ = writeln!(
             text,
-            "{} settings that may be cheaper are NOT decided, as the search ends at 5 % of the \
-             grid (of a small one: 12 whole runs), and prices were up to {:.0} % off their guess; \
-             --exhaustive runs all",
-            effort.undecided, effort.guesses_off_percent
+            "what is NOT decided may be cheaper: the search ends at 5 % of the grid (of a small \
+             one: 12 whole runs), and prices were up to {:.0} % off their guess; --exhaustive \
+             runs all",
+            effort.guesses_off_percent
         );
     }
     if answer.exact {
@@ -300,4 +321,25 @@ fn tail(answer: &Answer) -> String {
         let _ = writeln!(text, "note: {remark}");
     }
     text
+}
+
+/// How each setting was decided: parts that make up all of them.
+fn parts(answer: &Answer) -> Vec<String> {
+    let effort = &answer.effort;
+    let passed_over = match answer.recommendation {
+        Some(_) => "guessed dearer than the answer",
+        None => "ruled out by what is possible at all",
+    };
+    let all = [
+        (effort.kept, "keep the goals"),
+        (effort.missed, "miss one by their whole run"),
+        (effort.lost, "given up as a goal was lost"),
+        (effort.predicted, "given up as the whole would not clearly keep one"),
+        (effort.presumed, "presumed to miss, as the same policy misses with more of everything"),
+        (effort.unmeasured, "without a WAF, as nothing was written to their flash"),
+        (effort.passed_over, passed_over),
+        (effort.undecided, "NOT decided"),
+    ];
+    let told = all.iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, words)| format!("{count} {words}")).collect()
 }

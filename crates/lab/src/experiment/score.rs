@@ -7,9 +7,9 @@ use super::load::{Asked, Experiment};
 use super::statements::{Paper, Statement, papers};
 use super::verdict::Verdict;
 use super::{experiment_names, render};
+use manx_config::ConfigError;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::sync::OnceLock;
 
 /// Changes of each claim after its first commit, counted by `.ci/claim-changes`.
 const CHANGES: &str = include_str!("../../../../experiments/statements/changes.csv");
@@ -33,7 +33,7 @@ pub struct Evidence {
 
 /// A statement and its verdict.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct Row<'a> {
     /// The paper.
     pub paper: &'static Paper,
     /// The statement.
@@ -42,18 +42,18 @@ pub struct Row {
     /// consistent; missed without any.
     pub verdict: Verdict,
     /// Its claims.
-    pub claims: Vec<&'static Evidence>,
+    pub claims: Vec<&'a Evidence>,
     /// The experiments that solve a knob for it: there it is set, and not predicted.
     pub calibrated: Vec<&'static str>,
 }
 
-impl Row {
-    fn of(paper: &'static Paper, statement: &'static Statement) -> Self {
+impl<'a> Row<'a> {
+    fn of(book: &'a Book, paper: &'static Paper, statement: &'static Statement) -> Self {
         let claims: Vec<_> =
-            claims().iter().filter(|claim| claim.statement == statement.id).collect();
+            book.claims.iter().filter(|claim| claim.statement == statement.id).collect();
         let solves = |(_, id): &&(&str, String)| *id == statement.id;
         let calibrated: Vec<_> =
-            book().calibrated.iter().filter(solves).map(|(name, _)| *name).collect();
+            book.calibrated.iter().filter(solves).map(|(name, _)| *name).collect();
         let of_claims = claims.iter().map(|claim| claim.verdict).min();
         let of_tests = (!statement.tests.is_empty()).then_some(Verdict::Reproduced);
         let set = (!calibrated.is_empty()).then_some(Verdict::Consistent);
@@ -92,30 +92,24 @@ impl Row {
 }
 
 /// Evidence of the built-in experiments.
-struct Book {
-    claims: Vec<Evidence>,
+#[derive(Debug)]
+pub struct Book {
+    /// The claims that are evidence for statements; what-ifs are none.
+    pub claims: Vec<Evidence>,
     /// Experiments and the statements that their knobs are solved for.
     calibrated: Vec<(&'static str, String)>,
 }
 
-/// The claims of the built-in experiments that are evidence for statements; what-ifs are none.
-pub fn claims() -> &'static [Evidence] {
-    &book().claims
-}
+impl Book {
+    /// The built-in experiments: one that was edited may be wrong.
+    pub fn read() -> Result<Self, ConfigError> {
+        Self::of(experiment_names())
+    }
 
-/// Does an experiment solve a knob for this statement?
-pub fn is_calibrated(id: &str) -> bool {
-    book().calibrated.iter().any(|(_, statement)| statement == id)
-}
-
-fn book() -> &'static Book {
-    static BOOK: OnceLock<Book> = OnceLock::new();
-    BOOK.get_or_init(|| {
+    fn of(names: impl Iterator<Item = &'static str>) -> Result<Self, ConfigError> {
         let (mut found, mut calibrated) = (Vec::new(), Vec::new());
-        for name in experiment_names() {
-            // Compiled in; a test reads them all.
-            let experiment =
-                Experiment::read(name, Asked::default()).unwrap_or_else(|error| panic!("{error}"));
+        for name in names {
+            let experiment = Experiment::read(name, Asked::default())?;
             let solved = experiment.calibrations.into_iter();
             calibrated.extend(solved.filter_map(|one| Some((name, one.statement?))));
             for claim in experiment.claims.into_iter().filter(|claim| !claim.is_what_if) {
@@ -130,8 +124,23 @@ fn book() -> &'static Book {
                 });
             }
         }
-        Book { claims: found, calibrated }
-    })
+        Ok(Self { claims: found, calibrated })
+    }
+
+    /// Does an experiment solve a knob for this statement?
+    pub fn is_calibrated(&self, id: &str) -> bool {
+        self.calibrated.iter().any(|(_, statement)| statement == id)
+    }
+
+    /// All statements, missed ones first.
+    pub fn rows(&self) -> Vec<Row<'_>> {
+        let of = |paper: &'static Paper| {
+            paper.statements.iter().map(move |statement| Row::of(self, paper, statement))
+        };
+        let mut rows: Vec<Row> = papers().iter().flat_map(of).collect();
+        rows.sort_by_key(|row| row.verdict);
+        rows
+    }
 }
 
 fn changes(experiment: &str, claim: &str) -> u32 {
@@ -148,18 +157,8 @@ pub fn gone() -> usize {
     CHANGES.lines().filter(|line| line.ends_with(",gone")).count()
 }
 
-/// All statements, missed ones first.
-pub fn rows() -> Vec<Row> {
-    let of = |paper: &'static Paper| {
-        paper.statements.iter().map(move |statement| Row::of(paper, statement))
-    };
-    let mut rows: Vec<Row> = papers().iter().flat_map(of).collect();
-    rows.sort_by_key(|row| row.verdict);
-    rows
-}
-
 /// How many rows have each verdict, in the order of [`Verdict::ALL`].
-pub fn count<'a>(rows: impl Iterator<Item = &'a Row>) -> [usize; 3] {
+pub fn count<'a>(rows: impl Iterator<Item = &'a Row<'a>>) -> [usize; 3] {
     rows.fold([0; 3], |mut counts, row| {
         counts[row.verdict as usize] += 1;
         counts
@@ -167,7 +166,7 @@ pub fn count<'a>(rows: impl Iterator<Item = &'a Row>) -> [usize; 3] {
 }
 
 /// The scoreboard for a person.
-pub fn table(rows: &[Row]) -> String {
+pub fn table(book: &Book, rows: &[Row<'_>]) -> String {
     let mut text = String::new();
     for row in rows {
         let Row { statement, verdict, .. } = row;
@@ -200,19 +199,19 @@ pub fn table(rows: &[Row]) -> String {
     let all = count(rows.iter());
     let share = 100 * all[Verdict::Reproduced as usize] / rows.len().max(1);
     let _ = writeln!(text, "{:<20} {}: {share} % reproduced", "all", render::counts(all));
-    let changed = claims().iter().filter(|claim| claim.changes > 0).count();
+    let changed = book.claims.iter().filter(|claim| claim.changes > 0).count();
     let _ = writeln!(
         text,
         "{:<20} {changed} of {} changed after their first commit; {} that were committed are gone",
         "claims",
-        claims().len(),
+        book.claims.len(),
         gone(),
     );
     text
 }
 
 /// The scoreboard for a program.
-pub fn json(rows: &[Row]) -> Value {
+pub fn json(rows: &[Row<'_>]) -> Value {
     let claim = |claim: &&Evidence| {
         json!({
             "experiment": claim.experiment,
@@ -223,7 +222,7 @@ pub fn json(rows: &[Row]) -> Value {
             "changes": claim.changes,
         })
     };
-    let row = |row: &Row| {
+    let row = |row: &Row<'_>| {
         json!({
             "id": row.statement.id,
             "paper": row.paper.paper,
@@ -242,14 +241,16 @@ pub fn json(rows: &[Row]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::library::builtin_experiment;
 
     #[test]
     fn the_scoreboard_has_every_statement_once_misses_first() {
-        let rows = rows();
+        let book = Book::read().unwrap();
+        let rows = book.rows();
         let all: usize = papers().iter().map(|paper| paper.statements.len()).sum();
         assert_eq!(rows.len(), all);
         assert!(rows.is_sorted_by_key(|row| row.verdict));
-        let text = table(&rows);
+        let text = table(&book, &rows);
         assert_eq!(count(rows.iter()).iter().sum::<usize>(), all);
         assert!(text.contains("% reproduced\n"), "{text}");
         assert!(gone() > 0 && text.trim_end().ends_with("are gone"), "{text}");
@@ -258,11 +259,25 @@ mod tests {
 
     #[test]
     fn a_missed_statement_says_why_and_a_change_counts_for_a_claim_that_exists() {
-        for row in rows().iter().filter(|row| row.verdict == Verdict::Missed) {
+        let book = Book::read().unwrap();
+        for row in book.rows().iter().filter(|row| row.verdict == Verdict::Missed) {
             assert!(row.why().is_some(), "{}", row.statement.id);
         }
         for line in CHANGES.lines().skip(1) {
             assert_eq!(line.split(',').count(), 3, "{line}");
         }
+    }
+
+    #[test]
+    fn a_home_that_is_no_what_if_is_an_error_and_no_panic() {
+        let text = builtin_experiment("ioda-op").unwrap().text;
+        let wrong = text.replace("home = \"ioda-at-own-marks\"", "home = \"nowhere\"");
+        assert_ne!(text, wrong, "it has a home");
+        let path = std::env::temp_dir().join(format!("manx-score-{}.toml", std::process::id()));
+        std::fs::write(&path, wrong).unwrap();
+        let name: &'static str = path.display().to_string().leak();
+        let error = Book::of([name].into_iter()).expect_err("it is refused").to_string();
+        std::fs::remove_file(&path).unwrap();
+        assert!(error.contains("missed.home") && error.contains("`nowhere`"), "{error}");
     }
 }

@@ -50,6 +50,9 @@ pub struct Limit {
 pub struct Counted {
     /// Of each limit the count after each segment.
     pub counts: Vec<Vec<u64>>,
+    /// Segments that were played, also where nothing is counted: a goal on WAF is no limit.
+    #[serde(skip)]
+    segments: usize,
     /// Why it ended before its workload did; absent where it did not.
     pub ended: Option<Ended>,
 }
@@ -69,16 +72,16 @@ pub enum Ended {
 impl Counted {
     /// Counts a segment that was played; true where the run is given up.
     pub(super) fn look<S: Storage>(&mut self, driver: &Driver<S>, limits: &Limits) -> bool {
+        self.segments += 1;
         self.counts.resize(limits.of.len(), Vec::new());
         for (limit, counts) in limits.of.iter().zip(&mut self.counts) {
             counts.push(limit.count(driver));
         }
         let all = || limits.of.iter().zip(&self.counts);
-        let played = self.counts.first().map_or(0, Vec::len);
         self.ended = match () {
             () if all().any(|(limit, counts)| limit.is_passed(counts)) => Some(Ended::Passed),
             () if all().any(|(limit, counts)| limit.is_predicted(counts)) => Some(Ended::Predicted),
-            () if limits.segments > 0 && played >= limits.segments => Some(Ended::Short),
+            () if limits.segments > 0 && self.segments >= limits.segments => Some(Ended::Short),
             () => None,
         };
         self.ended.is_some()

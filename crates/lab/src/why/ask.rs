@@ -2,13 +2,14 @@
 //! each latency split into its causes.
 
 use super::finding::{Findings, Kind, find};
-use super::rows;
+use super::rows::{self, Row};
 use crate::advise::causes::{Share, shares};
 use crate::ask::Assumed;
 use crate::compare::{Options, compare};
 use crate::load::Request;
 use crate::run::RunError;
 use manx_config::{ConfigError, Override, Scenario, resolve_policy};
+use manx_core::drive::Op;
 use manx_core::stats::{AttributionBand, LatencySummary, RunResult};
 use manx_trace::{TraceSpec, TraceSummary};
 use serde::Serialize;
@@ -75,13 +76,18 @@ pub fn ask(request: &Request, policies: &[String], options: &Options<'_>) -> Res
         remarks.push(format!("only the first {} requests are looked at", rows::ROWS_MAX));
     }
     let is_stopped = || options.stop.load(Ordering::Relaxed);
-    let has_latencies = !is_stopped() && recorded.iter().any(|row| row.us > 0.0);
+    let is_timed = |row: &Row| row.us > 0.0 && row.op != Op::Flush;
+    let has_latencies = !is_stopped() && recorded.iter().any(is_timed);
     let names: Vec<String> = summary.devices.iter().map(|device| device.name.clone()).collect();
     let findings = has_latencies.then(|| find(&recorded, &names));
     let mut runs: Vec<(String, Scenario)> = Vec::new();
     let split = Override::new("measure.attribution", "true", "manx why");
-    for policy in policies {
+    for (at, policy) in policies.iter().enumerate() {
         resolve_policy(policy)?;
+        if policies[..at].contains(policy) {
+            let why = format!("--policies: `{policy}` is named twice");
+            return Err(RunError::Config(ConfigError::new(why)));
+        }
         match known.with([split.clone()]).under(policy) {
             Ok(scenario) => runs.push((policy.clone(), scenario)),
             Err(error) => remarks.push(format!("{policy} is left out: {error}")),

@@ -192,9 +192,11 @@ impl<'a> Table<'a> {
         (self.rows.len() / 4096).clamp(8, 4096)
     }
 
-    /// Means of logarithms of each bin.
+    /// Means of logarithms of each bin, each device at the level of all: requests that go to a slow
+    /// one for a while are no change of level.
     pub(super) fn series(&self) -> Vec<f64> {
-        let logs = |rows: &[Row]| rows.iter().map(|row| row.us.max(0.1).ln()).sum::<f64>();
+        let log = |row: &Row| row.us.max(0.1).ln() - self.typical.level(row.device);
+        let logs = |rows: &[Row]| rows.iter().map(log).sum::<f64>();
         self.rows.chunks(self.bin()).map(|rows| logs(rows) / rows.len() as f64).collect()
     }
 
@@ -260,9 +262,11 @@ impl<'a> Table<'a> {
         let span = self.rows.last().map_or(0.0, |last| last.at_s);
         let width = (20.0 * self.median / 1e6).max(1e-3).min((span / 50.0).max(1e-6));
         let count = |window: &[Row]| window.len();
-        let mut sizes = vec![0usize; (span / width) as usize + 1];
-        self.rows.iter().for_each(|row| sizes[(row.at_s / width) as usize] += 1);
-        let mut busy: Vec<usize> = sizes.iter().copied().filter(|size| *size > 0).collect();
+        // Windows in which requests come: those of a pause between them would take memory for
+        // years of it.
+        let window = |row: &Row| (row.at_s / width) as u64;
+        let busy = self.rows.chunk_by(|one, other| window(one) == window(other));
+        let mut busy: Vec<usize> = busy.map(count).collect();
         busy.sort_unstable();
         let typical = busy.get(busy.len() / 2).copied().unwrap_or(0).max(1);
         let limit = ((BURST * typical as f64) as usize).max(BURST_MIN);

@@ -216,3 +216,32 @@ fn devices_that_are_alike_have_nothing_to_find_whatever_share_each_has() {
         assert!(findings.causes.is_empty(), "seed {seed}: {:?}", findings.causes);
     }
 }
+
+/// A second cause was told of the change of the mix: "garbage collection, or a cache".
+#[test]
+fn bursts_to_a_slow_device_alone_are_no_episodes_of_its_own() {
+    let names: Vec<String> = ["a", "b"].map(str::to_string).to_vec();
+    for seed in 940..944 {
+        let mut rows = trace(Planted::Nothing, seed);
+        for (number, row) in rows.iter_mut().enumerate() {
+            // Of each thousand a hundred, and for the rest one in ten, go to it.
+            let slow = number % 1000 < 100 || number % 10 == 0;
+            row.device = u32::from(!slow);
+            row.us *= if slow { 30.0 } else { 1.0 };
+        }
+        let findings = find(&rows, &names);
+        let kinds: Vec<Kind> = findings.causes.iter().map(|cause| cause.kind).collect();
+        assert_eq!(kinds, [Kind::Member], "seed {seed}: {findings:?}");
+        assert!(findings.episodes.is_empty(), "seed {seed}: {:?}", findings.episodes);
+    }
+}
+
+#[test]
+fn a_pause_of_years_between_requests_takes_no_memory() {
+    let mut rows = trace(Planted::Bursts(400, 0.5), 8);
+    let near = look(&rows);
+    let half = rows.len() / 2;
+    rows[half..].iter_mut().for_each(|row| row.at_s += 1e9);
+    let findings = look(&rows);
+    assert_eq!((first(&near), first(&findings)), (Some(Kind::Burst), Some(Kind::Burst)));
+}

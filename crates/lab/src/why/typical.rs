@@ -48,6 +48,13 @@ impl Typical {
         self.of_class.get(&class(row)).map_or(all, |median| median.min(all))
     }
 
+    /// How much slower a device is than the median of all, by its own median (natural logarithm); 0
+    /// of one device alone.
+    pub fn level(&self, device: u32) -> f64 {
+        let own = self.of_device.get(&device).copied().unwrap_or(self.median);
+        (own.max(0.1) / self.median.max(0.1)).ln()
+    }
+
     /// The median of a device, and the median of the others' medians (microseconds).
     pub fn beside(&self, device: u32) -> Option<(f64, f64)> {
         let own = self.of_device.get(&device)?;
