@@ -232,7 +232,8 @@ fn superblock_parity(scenario: &Scenario) -> Check {
     );
     let message = "rain.update = \"superblock\" needs \"stripe\": stripes are rows of flash, no \
                    pages belong together before";
-    require(rain.evict == Evict::Stripe, "rain.evict", "\"page\"", message)?;
+    let evict = if rain.evict == Evict::Page { "\"page\"" } else { "\"stripe-lru\"" };
+    require(rain.evict == Evict::Stripe, "rain.evict", evict, message)?;
     let message = "rain.update = \"superblock\" needs \"wait\": its parity is made of what is \
                    written, and nothing is read";
     require(

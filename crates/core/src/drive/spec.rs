@@ -322,6 +322,9 @@ pub enum Evict {
     Stripe,
     /// The oldest page alone.
     Page,
+    /// All dirty pages of the stripe of which a page was written, or read from the buffer, longest
+    /// ago (reference: tinyTailFlash, flash.c insert2buffer_modified, whose nodes are stripes).
+    StripeLru,
 }
 
 /// Which pages of user reads are computed from the other members of their stripe.

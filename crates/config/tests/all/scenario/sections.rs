@@ -351,7 +351,8 @@ fn parity_over_superblocks_takes_the_same_share_and_needs_superblocks() {
     says(&["ftl.allocation=static"], &["gc.unit", "ftl.allocation = \"dynamic\""]);
     says(&["ftl.allocation=round-robin"], &["gc.unit", "ftl.allocation = \"dynamic\""]);
     says(&["ftl.frontiers=shared"], &["ftl.frontiers", "\"separate\""]);
-    says(&["rain.evict=page"], &["rain.evict", "\"stripe\""]);
+    says(&["rain.evict=page"], &["rain.evict = \"page\"", "\"stripe\""]);
+    says(&["rain.evict=stripe-lru"], &["rain.evict = \"stripe-lru\"", "\"stripe\""]);
     says(&["rain.update_reads=reconstruct"], &["rain.update_reads", "\"wait\""]);
     says(&["rain.cost_rule=rotation"], &["rain.cost_rule", "\"estimate\""]);
     says(&["precondition.state=aged"], &["precondition.state", "\"aged\"", "\"steady\""]);

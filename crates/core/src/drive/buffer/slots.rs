@@ -70,8 +70,7 @@ pub(in crate::drive) struct WriteBuffer {
     free: u32,
     oldest: u32,
     newest: u32,
-    /// The first in eviction order whose maps are not yet asked for, and how many before it they
-    /// are.
+    /// The first in eviction order whose maps are not asked for, and how many are before it.
     unhinted: u32,
     hinted: u32,
     /// Ends of the slots in use in the order of birth.
@@ -251,9 +250,14 @@ impl WriteBuffer {
         s.stamp = merge(s.stamp, full, stamp);
         s.mask |= mask;
         if s.state == State::Dirty {
-            self.unlink(slot);
-            self.link_newest(slot);
+            self.make_newest(slot);
         }
+    }
+
+    /// A slot that waits for eviction is the last to go.
+    pub fn make_newest(&mut self, slot: u32) {
+        self.unlink(slot);
+        self.link_newest(slot);
     }
 
     /// The page's other sectors have been read: they hold version `beneath`.

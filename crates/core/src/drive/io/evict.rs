@@ -1,7 +1,7 @@
 //! Out of the write buffer: which dirty pages leave when, and what they need for that.
 
 use crate::drive::Drive;
-use crate::drive::buffer::slots::State;
+use crate::drive::buffer::slots::{Slot, State};
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::drive::io::write::Incoming;
@@ -68,6 +68,21 @@ impl Drive {
             }
             if !self.must_drain() {
                 break;
+            }
+        }
+    }
+
+    /// A page in the buffer was written or read: where stripes leave least recently used first, its
+    /// stripe is the last to go.
+    #[inline(never)]
+    pub(super) fn stripe_used(&mut self, lpn: Lpn) {
+        let Some(stripes) = self.ftl.stripes() else { return };
+        let (stripe, _) = stripes.member_of(lpn);
+        for lpn in stripes.members(stripe) {
+            let Some(slot) = self.buffer.find(lpn) else { continue };
+            let Slot { state, urgent, .. } = *self.buffer.slot(slot);
+            if state == State::Dirty && !urgent {
+                self.buffer.make_newest(slot);
             }
         }
     }

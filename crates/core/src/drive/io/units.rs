@@ -25,6 +25,9 @@ impl Drive {
         let over = match slot {
             Some(slot) if self.buffer.slot(slot).mask & unit.mask() == unit.mask() => {
                 self.counters.buffer.read_hits += 1;
+                if self.writes.by_stripe {
+                    self.stripe_used(unit.lpn);
+                }
                 self.requests[request].note_version(number, self.buffer.slot(slot).stamp.version);
                 return None;
             }

@@ -42,6 +42,8 @@ pub(in crate::drive) struct WritePath {
     /// whose they leave now.
     pub(in crate::drive) own_room: bool,
     pub(in crate::drive) leaves_for: Option<u32>,
+    /// Stripes leave least recently used first, and not the least recently written page's.
+    pub(in crate::drive) by_stripe: bool,
     /// Fills and programs that wait or are under way.
     pub(in crate::drive) leaving: u32,
     /// A gathering row holds a page that someone waits for: it is not kept until it fills.
@@ -106,6 +108,7 @@ impl WritePath {
             background: spec.background_flush,
             own_room: spec.full_buffer == FullBuffer::Own && !spec.background_flush,
             leaves_for: None,
+            by_stripe: false,
             leaving: 0,
             seal_wanted: false,
         }
@@ -314,6 +317,9 @@ impl Drive {
             }
             None => self.buffer.insert(unit.lpn, unit.mask(), stamp),
         };
+        if self.writes.by_stripe {
+            self.stripe_used(unit.lpn);
+        }
         self.counters.host_bytes_written += u64::from(unit.sectors) * SECTOR;
         Some(slot)
     }

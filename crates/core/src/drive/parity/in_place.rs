@@ -132,6 +132,7 @@ impl Drive {
             self.buffer.slots().min(UPDATES_MIN.max(4 * layout.lanes * layout.units_per_row));
         assert_eq!(self.scheme, Scheme::Page, "settings choose one scheme");
         self.scheme = Scheme::ParityInPlace;
+        self.writes.by_stripe = spec.evict == Evict::StripeLru;
         self.rain = Some(Box::new(Rain {
             spec: spec.clone(),
             engines: XorEngines::new(spec),
@@ -268,7 +269,7 @@ impl Drive {
         let mut members = 1 << first;
         rain.leaving.resize(stripes.data() as usize, NIL);
         rain.leaving[first as usize] = oldest;
-        if rain.spec.evict == Evict::Stripe && !(is_short && self.buffer.is_alone(lpn)) {
+        if rain.spec.evict != Evict::Page && !(is_short && self.buffer.is_alone(lpn)) {
             for (member, lpn) in
                 (0..).zip(stripes.members(stripe)).filter(|(member, _)| *member != first)
             {

@@ -140,7 +140,7 @@ fn full_stripes_cost_eight_programs_for_seven_pages() {
 
 #[test]
 fn pages_leave_with_their_stripe_or_alone_as_asked() {
-    for (evict, updates) in [(Evict::Stripe, 1), (Evict::Page, 5)] {
+    for (evict, updates) in [(Evict::Stripe, 1), (Evict::StripeLru, 1), (Evict::Page, 5)] {
         let spec = DriveSpec { power_loss_protection: false, ..DriveSpec::default() };
         let mut bench = bench(spec, &RainSpec { evict, ..rain() }, 7 * 64);
         for member in [4, 0, 2, 6, 1] {
@@ -155,6 +155,38 @@ fn pages_leave_with_their_stripe_or_alone_as_asked() {
             "{evict:?}"
         );
         bench.drive.check_parity();
+    }
+}
+
+/// Stripe 0 is begun before stripe 1 and written again behind it.
+#[test]
+fn the_oldest_page_s_stripe_leaves_first_or_the_one_used_longest_ago() {
+    for (evict, reads, pages) in [
+        (Evict::Stripe, false, 2),
+        (Evict::Stripe, true, 2),
+        (Evict::StripeLru, false, 1),
+        (Evict::StripeLru, true, 2),
+    ] {
+        let (room, dirty) = (16, 8);
+        let buffer = Bytes::kib(4 * room);
+        let spec = DriveSpec { buffer, flush_above: 0.5, ..DriveSpec::default() };
+        let mut bench = bench(spec, &RainSpec { evict, ..rain() }, 7 * 64);
+        let at = |us| start() + Duration::from_us(us);
+        for (us, lpn) in [(0, 0), (10, DATA), (20, 1)] {
+            bench.write(at(us), lpn);
+        }
+        if reads {
+            bench.read_pages(at(30), DATA, 1);
+        }
+        for (us, stripe) in (40..).zip(2..dirty - 1) {
+            bench.write(at(us), stripe * DATA);
+        }
+        bench.run();
+        assert_eq!(bench.drive.counters().rain.partial_stripes, 0);
+        bench.write(at(1_000), 20 * DATA);
+        bench.run();
+        let left = bench.drive.counters().rain;
+        assert_eq!((left.partial_stripes, left.stripe_pages), (1, pages), "{evict:?} {reads}");
     }
 }
 

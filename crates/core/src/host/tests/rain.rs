@@ -54,7 +54,7 @@ pub(super) fn drawn_with_parity(seed: u64) -> Setup {
     setup.gc.unit = VictimUnit::Block;
     setup.rain = RainSpec {
         width,
-        evict: one_of(&mut rng, &[Evict::Stripe, Evict::Page]),
+        evict: one_of(&mut rng, &[Evict::Stripe, Evict::Page, Evict::StripeLru]),
         reconstruct: one_of(
             &mut rng,
             &[Reconstruct::Always, Reconstruct::Always, Reconstruct::Never],
@@ -203,7 +203,7 @@ pub(super) fn with_channels(setup: &mut Setup, rng: &mut Rng, channels: u32) {
 #[test]
 fn a_hot_stripe_s_updates_follow_one_another() {
     for write_through in [false, true] {
-        for evict in [Evict::Stripe, Evict::Page] {
+        for evict in [Evict::Stripe, Evict::Page, Evict::StripeLru] {
             let mut setup = guarded(Reconstruct::Always);
             (setup.rain.evict, setup.drive.write_through) = (evict, write_through);
             setup.drive.power_loss_protection = false;
