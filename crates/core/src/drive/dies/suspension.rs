@@ -159,10 +159,11 @@ impl Drive {
             // Reads may keep it for as long as the policy still would have stopped it.
             Progress::Suspended => suspension.last_served[die.index()].min(last_served),
             _ if self.flash.sends_stops(kind) => {
-                if !self.gives_way_by_command(now, die, kind, progress, choice) {
-                    return;
+                match self.gives_way_by_command(now, die, kind, progress, choice) {
+                    None => return,
+                    Some(Progress::UnderWay) => u64::MAX,
+                    Some(_) => last_served,
                 }
-                last_served
             }
             _ if self.next_reader(die, kind, u64::MAX).is_none() => return,
             Progress::SafePoint => {
@@ -183,8 +184,8 @@ impl Drive {
         }
     }
 
-    /// A stop is a command: it is sent for a read, and heeded when it has arrived. True where the
-    /// die stops now.
+    /// A stop is a command: it is sent for a read, and heeded when it has arrived. Where the die
+    /// stops now: whether at a safe point or under way.
     #[inline(never)]
     fn gives_way_by_command(
         &mut self,
@@ -193,26 +194,26 @@ impl Drive {
         kind: Suspendable,
         progress: Progress,
         choice: Choice,
-    ) -> bool {
+    ) -> Option<Progress> {
         let Some(sent) = self.flash.sent_stop(die) else {
-            let Some(reader) = self.next_reader(die, kind, u64::MAX) else { return false };
+            let reader = self.next_reader(die, kind, u64::MAX)?;
             let stop = match choice {
                 Choice::Stop(stop) => Some(stop),
                 Choice::Defer => None,
             };
             let gc = matches!(self.ops[reader].owner, Owner::ChainRead { .. });
             self.flash.send_stop(now, die, stop, gc);
-            return false;
+            return None;
         };
         if sent.arrives > now {
-            return false;
+            return None;
         }
         match (progress, sent.stop) {
             (Progress::SafePoint, _) => self.flash.stop_at_safe_point(now, die),
             (_, Some(stop)) => self.flash.stop_part(now, die, stop),
-            (_, None) => return false,
+            (_, None) => return None,
         }
-        true
+        Some(progress)
     }
 
     fn serve_suspended(&mut self, now: Instant, die: Die, kind: Suspendable, last_served: u64) {

@@ -139,6 +139,19 @@ fn a_read_that_comes_with_the_command_to_go_on_stops_the_ramp() {
     assert_eq!(cost(&counters), (2, Duration::ZERO, 2));
 }
 
+/// A command sent in the time of `t-es` arrives after it: the stop is one under way all the same,
+/// and serves those who have come when the die is free.
+#[test]
+fn a_stop_that_arrives_after_the_time_of_t_es_serves_who_came_while_the_voltage_recovers() {
+    let timeout = Duration::from_us(500);
+    let e = commanded(EraseSpec { timeout, ..erase(EraseMode::TEs) }, Duration::from_us(90));
+    let EraseSpec { suspend, .. } = e.spec;
+    let at = e.issued + timeout - Duration::from_us(50);
+    let stopped = at + Duration::from_us(90) + suspend;
+    let (ends, ..) = e.play(&[at, stopped - NS]);
+    assert_eq!(ends, [stopped + e.read(), stopped + e.read() * 2]);
+}
+
 /// Latencies of the reads of one die and of its erase, by following the arrivals.
 struct Commands<'a> {
     spec: &'a EraseSpec,
@@ -254,7 +267,7 @@ fn gaps() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 1500,
+        cases: 5_000,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
