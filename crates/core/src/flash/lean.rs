@@ -14,7 +14,8 @@ impl Flash {
         self.way
     }
 
-    /// What is due first, at `now`, where no other features look than those of this way.
+    /// Does the turn that is due first, at `now`, where no other features look than those of this
+    /// way.
     #[inline(always)]
     pub fn turn_as<const WAY: u8>(&mut self, now: Instant) -> Fired {
         let slot = self.timers.serve_at(now);

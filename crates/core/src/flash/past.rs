@@ -30,8 +30,8 @@ impl Past {
         Self { last: Piece::new(), pieces: VecDeque::new() }
     }
 
-    /// A turn is over that `keeper` began at `since`; before, each kept the die for `totals`. Nobody
-    /// asks for times before `from`.
+    /// A turn is over that `keeper` began at `since`; before, each kept the die for `totals`.
+    /// Nobody asks for times before `from`.
     #[inline]
     pub fn ended(&mut self, since: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
         let Piece { turns, len, .. } = &mut self.last;
