@@ -557,7 +557,7 @@ class Gc(Section):
 class RainKeys(TypedDict, total=False):
     width: int
     update: Literal["in-place", "superblock"]
-    evict: Literal["stripe", "page"]
+    evict: Literal["stripe", "page", "stripe-lru"]
     reconstruct: Literal["never", "full", "cost", "always"]
     cost_rule: Literal["estimate", "rotation", "rotation-as-coded"]
     update_reads: Literal["wait", "reconstruct"]
@@ -566,12 +566,12 @@ class RainKeys(TypedDict, total=False):
 
 class Rain(Section):
     """Parity inside the drive (RAIN; ttFlash, FAST '17, section 4.2)."""
-    def __init__(self, *, width: int = ..., update: Literal["in-place", "superblock"] = ..., evict: Literal["stripe", "page"] = ..., reconstruct: Literal["never", "full", "cost", "always"] = ..., cost_rule: Literal["estimate", "rotation", "rotation-as-coded"] = ..., update_reads: Literal["wait", "reconstruct"] = ..., xor: Time = ..., xor_engines: int = ...) -> None: ...
+    def __init__(self, *, width: int = ..., update: Literal["in-place", "superblock"] = ..., evict: Literal["stripe", "page", "stripe-lru"] = ..., reconstruct: Literal["never", "full", "cost", "always"] = ..., cost_rule: Literal["estimate", "rotation", "rotation-as-coded"] = ..., update_reads: Literal["wait", "reconstruct"] = ..., xor: Time = ..., xor_engines: int = ...) -> None: ...
     width: int
     """Members of a stripe, one of which is parity; 0 is no parity."""
     update: Literal["in-place", "superblock"]
     """How the parity of a stripe comes to flash."""
-    evict: Literal["stripe", "page"]
+    evict: Literal["stripe", "page", "stripe-lru"]
     """Pages that leave the write buffer together."""
     reconstruct: Literal["never", "full", "cost", "always"]
     """Which pages of user reads are computed from the other members of their stripe."""
