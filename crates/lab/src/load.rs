@@ -1,6 +1,7 @@
 //! Reading scenario and device files: the I/O that the core does not do, and the errors that belong
 //! to it.
 
+use crate::save::lists_every_key;
 use manx_config::{
     ConfigError, Input, Overlaid, Override, Scenario, Source, builtin_scenario, device_name,
     load as load_text, load_device, overlaid, resolve_policy, why_unread,
@@ -132,7 +133,9 @@ impl Request {
                 notes.push(format!("{}: it changes nothing: {why}", set.said()));
             }
         }
-        let written = if self.is_own_file { keys_of(&self.scenario.text) } else { Vec::new() };
+        // Of a file that lists every key the asker said none.
+        let said = self.is_own_file && !lists_every_key(&self.scenario.text);
+        let written = if said { keys_of(&self.scenario.text) } else { Vec::new() };
         for key in written {
             if !self.overrides.iter().any(|set| set.key() == key)
                 && let Some(why) = why_none_reads(runs, &key)

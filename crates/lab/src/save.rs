@@ -93,6 +93,11 @@ pub fn is_ours(path: &Path) -> bool {
     }
 }
 
+/// True for the text of a scenario that was run, edited since or not: it lists every key.
+pub(crate) fn lists_every_key(scenario: &str) -> bool {
+    scenario.starts_with(HEAD)
+}
+
 /// The scenario as a file that runs again from anywhere: policy merged in, traces by their full
 /// paths.
 pub fn as_run(scenario: &Scenario) -> Result<String, String> {

@@ -143,9 +143,11 @@ fn a_question_that_cannot_be_asked_has_one_error() {
     let out = ["advise", "quick", "--slo", "p99 < 3ms", "--out", &theirs];
     assert_refused(&out, &["advise.html is there", "name another folder"]);
     assert_eq!(std::fs::read(format!("{theirs}/advise.html")).unwrap(), b"mine");
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["quick"], "--slo is missing"),
         (&["quick", "--slo", "p99 < 2ms", "--policies", "base,nogc"], "which no drive can have"),
+        (&["quick", "--slo", "waf < 2", "--over", "gc.mode=base,nogc"], "--over gc.mode=nogc: its"),
+        (&["quick", "--slo", "waf < 2", "--set", "gc.mode=nogc"], "--set gc.mode=nogc: its GC"),
         (&["quick", "--slo", "read.p98 < 2ms"], "is no quantity of a goal"),
         (&["quick", "--slo", "read.p99 < 2ms", "--slo", "p99 < 1ms"], "the same quantity"),
         (&["quick", "--slo", "p99_999 < 2ms"], "and quick has"),

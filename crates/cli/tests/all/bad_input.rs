@@ -466,3 +466,21 @@ fn a_key_of_a_file_that_nothing_looks_at_is_said_to_change_nothing() {
         0
     );
 }
+
+/// The scenario that a run leaves behind lists every key: 117 of `quick` were each said to change
+/// nothing.
+#[test]
+fn a_scenario_that_manx_wrote_says_nothing_of_keys_that_nothing_looks_at() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("listed").display().to_string();
+    let asked = ["quick", "--set", "workload.requests=2000", "-q"];
+    assert!(manx(&[&["run", "--out", &folder][..], &asked].concat()).status.success());
+    let path = format!("{folder}/scenario.toml");
+    let said = |path: &str| stderr(&manx(&["run", path, "-q"]));
+    assert!(!said(&path).contains("it changes nothing"), "{}", said(&path));
+    let edited = std::fs::read_to_string(&path).unwrap().replacen("op = 0.25", "op = 0.3", 1);
+    std::fs::write(&path, edited).unwrap();
+    assert!(!said(&path).contains("it changes nothing"), "{}", said(&path));
+    let set = manx(&["run", &path, "-q", "--set", "array.parities=5"]);
+    assert_eq!(stderr(&set).matches("it changes nothing").count(), 1, "what was said is told");
+    std::fs::remove_dir_all(&folder).unwrap();
+}

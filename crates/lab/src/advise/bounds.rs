@@ -378,17 +378,31 @@ fn burst(scenario: &Scenario, slow: &SlowRequest) -> String {
     )
 }
 
+/// How the asker said that GC costs nothing: by a value of an axis, a policy, or a key over it.
+fn costless(question: &Question) -> Option<String> {
+    let (plan, is_mode) = (&question.plan, |key: &str| key == "gc.mode");
+    let is_nogc = |value: &String| value.trim_matches('"') == "nogc";
+    let axes = plan.axes().iter().filter(|axis| is_mode(&axis.key));
+    if axes.flat_map(|axis| &axis.values).any(is_nogc) {
+        return Some("--over gc.mode=nogc".to_string());
+    }
+    let is_costless = |policy: &&String| {
+        let scenario = plan.request().under(policy);
+        scenario.is_ok_and(|scenario| scenario.gc.mode == GcMode::Nogc)
+    };
+    let policy = plan.asked().policies.iter().find(is_costless)?;
+    let set = plan.asked().overrides.iter().find(|set| is_mode(set.key()));
+    Some(set.map_or_else(|| format!("--policies {policy}"), |set| set.said().to_string()))
+}
+
 /// Refuses a policy that no drive can have, and a trace that no setting can hold, unless the asker
 /// said how it is folded.
 pub fn refuse(question: &Question) -> Result<(), ConfigError> {
-    for policy in &question.plan.asked().policies {
-        let scenario = question.plan.request().under(policy);
-        if scenario.is_ok_and(|scenario| scenario.gc.mode == GcMode::Nogc) {
-            return Err(ConfigError::new(format!(
-                "--policies {policy}: its GC costs nothing, which no drive can have; advise runs \
-                 such a drive anyway, as the bound of what is possible"
-            )));
-        }
+    if let Some(said) = costless(question) {
+        return Err(ConfigError::new(format!(
+            "{said}: its GC costs nothing, which no drive can have; advise runs such a drive \
+             anyway, as the bound of what is possible"
+        )));
     }
     let mut overrides = question.plan.asked().overrides.iter();
     if overrides.any(|set| set.key() == "workload.trace.remap") {

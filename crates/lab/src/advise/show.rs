@@ -291,9 +291,12 @@ pub fn shares(shares: &[Share]) -> String {
 
 fn tail(answer: &Answer) -> String {
     let effort = &answer.effort;
+    let begun = match effort.played - (effort.kept + effort.missed + effort.unmeasured) {
+        0 => "",
+        _ => ", some by the beginning of their run alone",
+    };
     let mut text = format!(
-        "\n{} of {} settings tried, some by the beginning of their run alone, in {} runs, {} \
-         requests ({:.1} % of a whole grid)\n",
+        "\n{} of {} settings tried{begun}, in {} runs, {} requests ({:.1} % of a whole grid)\n",
         effort.played,
         effort.settings,
         effort.runs,
