@@ -80,12 +80,13 @@ impl Collector {
         let (domains, width) =
             if per_channel { (layout.channels, 1) } else { (1, layout.channels) };
         let domain = |die: Die| if per_channel { layout.channel_of(die).0 as u16 } else { 0 };
+        let copyback = gc.copyback;
         Self {
             lease,
             // Runs that yield to the host need not wait for a pause of it.
             when: if lease.yields_in_turn() { GcWhen::Foreground } else { gc.when },
-            copyback: gc.copyback,
-            copy_sectors: if gc.copyback { 0 } else { layout.unit_sectors },
+            copyback,
+            copy_sectors: if copyback { 0 } else { layout.unit_sectors },
             folds_inside: false,
             reads_first: gc.reads_first,
             domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
