@@ -117,18 +117,18 @@ impl Drive {
                 self.row_ends_directly::<WAY>(now, op, first_slot);
                 true
             }
-            Owner::ChainRead { lane } => match self.copy_ended::<WAY>(now, op, fired) {
-                Some(die) => self.copy_is_read(now, op, die, lane),
-                None => false,
-            },
-            Owner::ChainProgram { lane } => match self.copy_ended::<WAY>(now, op, fired) {
-                Some(die) => self.copy_is_programmed(now, op, die, lane),
-                None => false,
-            },
-            Owner::ChainCopy { lane } => match self.copy_ended::<WAY>(now, op, fired) {
-                Some(die) => self.whole_copy_goes_on(now, op, die, lane),
-                None => false,
-            },
+            Owner::ChainRead { lane } => {
+                let die = self.copy_ended::<WAY>(now, op, fired);
+                die.map(|die| self.copy_is_read(now, op, die, lane)).is_some()
+            }
+            Owner::ChainProgram { lane } => {
+                let die = self.copy_ended::<WAY>(now, op, fired);
+                die.map(|die| self.copy_is_programmed(now, op, die, lane)).is_some()
+            }
+            Owner::ChainCopy { lane } => {
+                let die = self.copy_ended::<WAY>(now, op, fired);
+                die.map(|die| self.whole_copy_goes_on(now, op, die, lane)).is_some()
+            }
             _ => false,
         }
     }

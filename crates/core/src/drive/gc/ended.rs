@@ -40,24 +40,16 @@ impl Drive {
         }
     }
 
-    /// The read of a copy ended on `die`, at which nobody looks: what is to be done then. True, as
-    /// for the two that follow: it was done.
+    /// The read of a copy ended on `die`, at which nobody looks: what is to be done then.
     #[inline(always)]
-    pub(in crate::drive) fn copy_is_read(
-        &mut self,
-        now: Instant,
-        op: u32,
-        die: Die,
-        lane: Lane,
-    ) -> bool {
+    pub(in crate::drive) fn copy_is_read(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
         if self.collector.way.is_single {
-            self.single_read_ended(now, op, die, lane);
-            return true;
+            return self.single_read_ended(now, op, die, lane);
         }
         self.counters.units_read += u64::from(self.ops[op].units);
         let flash = &self.flash;
         self.ftl.read_done(lane, |page| flash.load(page));
-        self.next_step_of_copy(now, op, die, lane)
+        self.next_step_of_copy(now, op, die, lane);
     }
 
     /// The program of a copy ended likewise.
@@ -68,17 +60,16 @@ impl Drive {
         op: u32,
         die: Die,
         lane: Lane,
-    ) -> bool {
+    ) {
         if self.collector.way.is_single {
-            self.single_program_ended(now, op, die, lane);
-            return true;
+            return self.single_program_ended(now, op, die, lane);
         }
         let FlashOp { ppn: row, units, .. } = self.ops[op];
         self.counters.copied_units += u64::from(units);
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
         let flash = &mut self.flash;
         self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
-        self.copy_goes_on(now, op, die, lane)
+        self.copy_goes_on(now, op, die, lane);
     }
 
     /// A whole copy ended likewise.
@@ -89,23 +80,23 @@ impl Drive {
         op: u32,
         die: Die,
         lane: Lane,
-    ) -> bool {
+    ) {
         self.whole_copy_done(die, lane);
-        self.copy_goes_on(now, op, die, lane)
+        self.copy_goes_on(now, op, die, lane);
     }
 
     #[inline(always)]
-    fn copy_goes_on(&mut self, now: Instant, op: u32, die: Die, lane: Lane) -> bool {
-        let is_whole = self.collector.way.is_whole && self.start_whole_copy(now, op, die, lane);
-        is_whole || self.next_step_of_copy(now, op, die, lane)
+    fn copy_goes_on(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+        if !self.collector.way.is_whole || !self.start_whole_copy(now, op, die, lane) {
+            self.next_step_of_copy(now, op, die, lane);
+        }
     }
 
     #[inline(always)]
-    fn next_step_of_copy(&mut self, now: Instant, op: u32, die: Die, lane: Lane) -> bool {
+    fn next_step_of_copy(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
         let step = self.ftl.step(lane);
         self.start_next_copy(now, op, die, lane, step);
         self.poll_gc(now, die);
-        true
     }
 
     /// The read of a copy that goes singly ended: its page is programmed next, if it still counts.
