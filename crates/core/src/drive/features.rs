@@ -31,12 +31,6 @@ impl Drive {
         page_map && !(observed || waits || self.looks_at_copies()) && self.takes_shortcuts()
     }
 
-    /// True where nothing is done for a command before the work on it begins.
-    #[cold]
-    pub(in crate::drive) fn begins_at_once(&self) -> bool {
-        self.ports.is_open() && self.attribution.is_none()
-    }
-
     /// True where a feature looks at the single operations of copies: they take the way through the
     /// lists.
     pub(in crate::drive) fn looks_at_copies(&self) -> bool {

@@ -249,7 +249,6 @@ impl Blame {
     }
 
     /// The die's array is free.
-    #[inline]
     pub fn freed(&mut self, now: Instant, die: usize) {
         let books = &mut self.dies[die];
         books.turn(now, if books.closed { Keeper::Closed } else { Keeper::Nobody }, self.past_from);
@@ -337,7 +336,6 @@ impl Blame {
     }
 
     /// A transfer waits for those that asked before it.
-    #[inline(never)]
     pub fn waits_behind(
         &mut self,
         now: Instant,
@@ -425,32 +423,6 @@ impl Blame {
     /// The operation is over.
     pub fn ended(&mut self, die: usize, whose: Whose) {
         self.finished = *self.dies[die].waits(whose);
-    }
-}
-
-impl Operation {
-    /// The block that it works on.
-    pub(super) fn block(&self, layout: &Layout) -> Block {
-        match self.what {
-            What::Read { page, .. } => layout.block_of(page),
-            What::Program { row, .. } => layout.block_of(row),
-            What::Erase { block } => block,
-            // No block of the geometry.
-            What::System { .. } => Block(u32::MAX),
-            What::Copy { .. } | What::Copies { .. } => unreachable!("no books are kept of runs"),
-        }
-    }
-
-    /// A page of the block that it works on; [`Ppn::NONE`] for none of the geometry.
-    #[inline]
-    pub(super) fn page(&self, layout: &Layout) -> Ppn {
-        match self.what {
-            What::Read { page, .. } => page,
-            What::Program { row, .. } => row,
-            What::Erase { block } => layout.first_page(block),
-            What::System { .. } => Ppn::NONE,
-            What::Copy { .. } | What::Copies { .. } => unreachable!("no books are kept of runs"),
-        }
     }
 }
 

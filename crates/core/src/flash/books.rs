@@ -15,7 +15,7 @@ impl Flash {
 
     /// A transfer has its place on the channel. One that begins at once waits for nobody; those of
     /// garbage collection are remembered.
-    #[inline]
+    #[inline(always)]
     pub(super) fn book_transfer(
         &mut self,
         now: Instant,
@@ -24,15 +24,18 @@ impl Flash {
         reserved: &Reserved,
         gc: bool,
     ) {
-        if (reserved.start > now || gc)
-            && let Some(blame) = &mut self.blame
-        {
-            if reserved.start > now {
-                blame.waits_behind(now, at, channel, reserved.start.since(now));
-            }
-            if gc {
-                blame.collector_reserved(now, channel, reserved.start, reserved.end);
-            }
+        if reserved.start > now {
+            self.book_wait(now, at, channel, reserved.start);
+        }
+        if gc && let Some(blame) = &mut self.blame {
+            blame.collector_reserved(now, channel, reserved.start, reserved.end);
+        }
+    }
+
+    #[inline(never)]
+    fn book_wait(&mut self, now: Instant, at: (usize, Whose), channel: usize, start: Instant) {
+        if let Some(blame) = &mut self.blame {
+            blame.waits_behind(now, at, channel, start.since(now));
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::blame::Whose;
 use super::channel::Reserved;
-use super::{Block, Flash};
+use super::{Block, Flash, Layout};
 use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
@@ -58,6 +58,32 @@ pub struct Operation {
     pub token: u32,
     /// Done for garbage collection: its waiters are blocked by garbage collection.
     pub gc: bool,
+}
+
+impl Operation {
+    /// The block that it works on.
+    pub(super) fn block(&self, layout: &Layout) -> Block {
+        match self.what {
+            What::Read { page, .. } => layout.block_of(page),
+            What::Program { row, .. } => layout.block_of(row),
+            What::Erase { block } => block,
+            // No block of the geometry.
+            What::System { .. } => Block(u32::MAX),
+            What::Copy { .. } | What::Copies { .. } => unreachable!("no books are kept of runs"),
+        }
+    }
+
+    /// A page of the block that it works on; [`Ppn::NONE`] for none of the geometry.
+    #[inline]
+    pub(super) fn page(&self, layout: &Layout) -> Ppn {
+        match self.what {
+            What::Read { page, .. } => page,
+            What::Program { row, .. } => row,
+            What::Erase { block } => layout.first_page(block),
+            What::System { .. } => Ppn::NONE,
+            What::Copy { .. } | What::Copies { .. } => unreachable!("no books are kept of runs"),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

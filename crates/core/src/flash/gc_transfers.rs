@@ -11,27 +11,48 @@ pub(super) struct Transfer {
 }
 
 /// Those of a channel that may still be under way or wait, by when they end.
-#[derive(Clone, Debug, Default)]
-pub(super) struct GcTransfers(Vec<Transfer>);
+#[derive(Clone, Debug)]
+pub(super) struct GcTransfers {
+    /// The last, with those that it follows without a gap.
+    last: Transfer,
+    before: Vec<Transfer>,
+}
+
+impl Default for GcTransfers {
+    fn default() -> Self {
+        let last = Transfer { start: Instant::START, end: Instant::START };
+        Self { last, before: Vec::new() }
+    }
+}
 
 impl GcTransfers {
     /// One more has its place behind the others. They are let go at once where all are over by
     /// `now`, the rest when the list is full.
     #[inline]
     pub fn add(&mut self, now: Instant, transfer: Transfer) {
-        let list = &mut self.0;
-        if list.last().is_none_or(|last| last.end <= now) {
-            list.clear();
-        } else if list.len() == list.capacity() {
-            list.retain(|transfer| transfer.end > now);
+        if transfer.start == self.last.end {
+            self.last.end = transfer.end;
+        } else if self.last.end <= now {
+            self.before.clear();
+            self.last = transfer;
+        } else {
+            self.add_after_a_gap(now, transfer);
         }
-        list.push(transfer);
+    }
+
+    #[inline(never)]
+    fn add_after_a_gap(&mut self, now: Instant, transfer: Transfer) {
+        if self.before.len() == self.before.capacity() {
+            self.before.retain(|transfer| transfer.end > now);
+        }
+        self.before.push(self.last);
+        self.last = transfer;
     }
 
     /// How long those keep the channel from `now` on that have their place.
     pub fn left(&self, now: Instant) -> Duration {
         let left = |r: &Transfer| r.end.max(now).since(r.start.max(now));
-        self.0.iter().fold(Duration::ZERO, |sum, transfer| sum + left(transfer))
+        self.before.iter().fold(left(&self.last), |sum, transfer| sum + left(transfer))
     }
 }
 
@@ -60,6 +81,6 @@ mod tests {
             let left: u64 = rest.map(|(s, e)| (*e).max(at).since((*s).max(at)).as_ns()).sum();
             assert_eq!(kept.left(at), Duration::from_ns(left), "step {step}");
         }
-        assert!(kept.0.capacity() < 8_192);
+        assert!(kept.before.capacity() < 8_192);
     }
 }

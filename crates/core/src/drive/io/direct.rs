@@ -22,7 +22,7 @@ use crate::units::{Die, Instant, Lane, Lba, Lpn, Ppn};
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Direct {
     way: Way,
-    /// Commands take it as they come: nothing lies before the drive, and nothing of them is booked.
+    /// Commands take it as they come: nothing lies before the drive.
     is_at_once: bool,
     /// By die: the operation of the read that works there. Empty where a die may have two.
     pub(super) ops: Vec<u32>,
@@ -71,7 +71,7 @@ impl Drive {
     #[cold]
     fn look_for_direct_way(&mut self) {
         self.direct.way = if self.is_plain() { Way::Possible } else { Way::Never };
-        self.direct.is_at_once = self.direct.is_possible() && self.begins_at_once();
+        self.direct.is_at_once = self.direct.is_possible() && self.ports.is_open();
         if self.direct.is_possible() && self.flash.cache_registers() == 0 {
             let Self { direct, ops, flash, .. } = self;
             let op = |die| direct_op(flash.layout.lanes_on(die).first());
@@ -120,11 +120,13 @@ impl Drive {
             && let Some(slot) = self.slot_for(unit, Stamp::default())
         {
             self.buffer.slot_mut(slot).stream = stream;
+            self.book_comes_directly(now, id);
             self.book_taken_directly(now, id);
             self.later.put(now + self.spec.buffer_hit, Task::Taken { id });
             self.drain(now);
         } else {
             self.writes.wanted += 1;
+            self.book_comes_directly(now, id);
             self.writes.waiting.push_back(Incoming::Direct { id, unit, stream });
             self.take_writes(now);
         }
@@ -147,6 +149,7 @@ impl Drive {
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
         let die = self.flash.layout.die_of(lane);
         if !self.is_free_for_host(die) {
+            self.book_comes_directly(now, id);
             self.waits_directly(now, die, Owner::Direct { id }, (lane, ppn, sectors));
             return true;
         }
@@ -159,7 +162,7 @@ impl Drive {
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane) = (Owner::Direct { id }, lane);
         (operation.ppn, operation.sectors) = (ppn, sectors);
-        self.book_direct_start(now, op, die);
+        self.book_direct_start(now, op, (die, id));
         self.next_sequence += 1;
         self.direct.under_way += 1;
         self.collector.direct_read_started(die);

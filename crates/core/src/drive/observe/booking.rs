@@ -12,7 +12,7 @@ use crate::drive::observe::critical::{Ended, NO_LINK, Own, Work};
 use crate::drive::{Drive, Op};
 use crate::flash::{Kept, add_kept, kept_between};
 use crate::sim::NIL;
-use crate::units::{Cause, Die, Instant, Lane, Split};
+use crate::units::{Cause, Die, Instant, Lane, Pool, Split};
 
 impl Drive {
     /// Attributes every command from now on: call it before the first. Books that are kept already
@@ -66,17 +66,30 @@ impl Drive {
     /// Garbage collection works on the die, at or below its hard mark.
     #[inline]
     pub(super) fn is_urgent_at(&self, die: Die) -> bool {
-        let is_urgent = |pool| self.ftl.is_collecting(pool) && self.ftl.is_urgent(pool);
         match self.flash.layout.lanes_per_die {
-            1 => is_urgent(self.ftl.pool_of(Lane(die.0))),
-            _ => self.ftl.pools_on(die).any(is_urgent),
+            1 => self.is_collecting_urgently(self.ftl.pool_of(Lane(die.0))),
+            _ => self.is_urgent_on_any_plane(die),
         }
     }
 
-    /// The die begins an operation.
+    #[inline]
+    fn is_collecting_urgently(&self, pool: Pool) -> bool {
+        self.ftl.is_collecting(pool) && self.ftl.is_urgent(pool)
+    }
+
+    #[inline(never)]
+    fn is_urgent_on_any_plane(&self, die: Die) -> bool {
+        self.ftl.pools_on(die).any(|pool| self.is_collecting_urgently(pool))
+    }
+
+    /// The die begins an operation. One that has not waited was booked when it came.
     #[inline]
     pub(in crate::drive) fn book_issue(&mut self, now: Instant, op: u32, die: Die) {
-        self.if_booked(|drive| drive.book_issue_on_demand(now, op, die));
+        let Some(attribution) = &self.attribution else { return };
+        let came_now = |books: &OpBooks| books.enqueued == now && books.issued == now;
+        if !attribution.ops.get(op as usize).is_some_and(came_now) {
+            self.book_issue_on_demand(now, op, die);
+        }
     }
 
     #[inline(never)]
@@ -196,7 +209,9 @@ impl Drive {
             Own::Nothing,
         );
         *at(&mut attribution.taken, id as usize, || None) = Some(Taken { begun, split, story });
-        self.book_past();
+        if attribution.critical.lets_go_now() || self.writes.waiting.is_empty() {
+            self.book_past();
+        }
     }
 
     /// The link that leads to what a log-block FTL does now.

@@ -23,6 +23,8 @@ use std::collections::BTreeSet;
 /// No link.
 pub(in crate::drive) const NO_LINK: u64 = u64::MAX;
 
+/// So many links are kept before those are let go that nobody asks for.
+const LINKS_KEPT: usize = 16;
 /// Links in which a story is looked for.
 const STORY_LINKS: usize = 64;
 
@@ -303,6 +305,12 @@ impl Critical {
     pub fn is_done(&mut self, request: u32) -> bool {
         let Some(begun) = self.by_request.get_mut(request as usize) else { return false };
         self.awaiting.remove(&(std::mem::replace(begun, Instant::NEVER), request))
+    }
+
+    /// True when it pays to look for what nobody asks for any more.
+    #[inline]
+    pub fn lets_go_now(&self) -> bool {
+        self.links.len() >= LINKS_KEPT
     }
 
     /// The first that waits for the buffer came at `waiting`: lets go what nobody asks for any

@@ -14,21 +14,35 @@ impl Drive {
         }
     }
 
+    /// A command goes directly. Where nothing lies before the drive it comes now.
+    #[inline]
+    pub(in crate::drive) fn book_comes_directly(&mut self, now: Instant, id: u32) {
+        self.if_booked(|drive| drive.book_comes_on_demand(now, id));
+    }
+
+    #[inline]
+    pub(super) fn book_comes_on_demand(&mut self, now: Instant, id: u32) {
+        if self.direct.is_at_once() {
+            self.book_submitted(now, id);
+        }
+    }
+
     /// A read comes to an idle die, which begins it at once.
     #[inline]
-    pub(in crate::drive) fn book_direct_start(&mut self, now: Instant, op: u32, die: Die) {
-        self.if_booked(|drive| drive.book_direct_start_on_demand(now, op, die));
+    pub(in crate::drive) fn book_direct_start(&mut self, now: Instant, op: u32, at: (Die, u32)) {
+        self.if_booked(|drive| drive.book_direct_start_on_demand(now, op, at));
     }
 
     /// As it does not wait, nobody asks for the books of the die before it.
     #[inline(never)]
-    fn book_direct_start_on_demand(&mut self, now: Instant, op: u32, die: Die) {
+    fn book_direct_start_on_demand(&mut self, now: Instant, op: u32, (die, id): (Die, u32)) {
+        self.book_comes_on_demand(now, id);
         let forced = self.is_urgent_at(die);
+        let met = self.flash.doing(die).expect("books are kept");
         let Some(attribution) = &mut self.attribution else { return };
         let books = at(&mut attribution.ops, op as usize, || OpBooks::none(now));
-        (books.enqueued, books.issued, books.forced) = (now, now, forced);
+        (books.enqueued, books.issued, books.forced, books.met) = (now, now, forced, met);
         (books.led_by, books.by_flush) = (NO_LINK, false);
-        books.met = self.flash.doing(die).expect("books are kept");
     }
 
     /// The flash has ended a read on the direct way.
