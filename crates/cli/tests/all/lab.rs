@@ -224,7 +224,7 @@ fn an_interrupted_experiment_goes_on_where_it_was() {
 fn experiments_are_listed_and_shown_and_wrong_ones_refused() {
     let list = stdout(&manx(&["lab", "list"]));
     assert!(
-        list.lines().count() == 55 && list.contains("engine-laws     12 runs, 20 claims: Queueing"),
+        list.lines().count() == 56 && list.contains("engine-laws     12 runs, 20 claims: Queueing"),
         "{list}"
     );
     let shown = stdout(&manx(&["lab", "show", "gc-modes"]));

@@ -18,6 +18,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("erase-timeout", include_str!("../../../../experiments/erase-timeout.toml")),
     ("erase-gc", include_str!("../../../../experiments/erase-gc.toml")),
     ("erase-aero", include_str!("../../../../experiments/erase-aero.toml")),
+    ("mqsim-code", include_str!("../../../../experiments/mqsim-code.toml")),
     ("retry-latency", include_str!("../../../../experiments/retry-latency.toml")),
     ("ttflash-ladder", include_str!("../../../../experiments/ttflash-ladder.toml")),
     ("ttflash-code", include_str!("../../../../experiments/ttflash-code.toml")),
