@@ -14,7 +14,7 @@ impl<S: Storage> Driver<S> {
             if self.begins.len() < self.issued.len() {
                 self.begins.resize(self.issued.len(), Lba(0));
             }
-            self.begins[command.id as usize] = command.lba;
+            self.begins[command.id.index()] = command.lba;
         }
         if let Some(resets) = &mut self.resets {
             resets.note(&command, now);
@@ -30,7 +30,7 @@ impl<S: Storage> Driver<S> {
     /// watchers it then lies nowhere in memory.
     #[inline(never)]
     pub(super) fn tell_watchers(&mut self, completion: Completion, seen: Instant) {
-        let Issued { at, op, job, thread, .. } = self.issued[completion.id as usize];
+        let Issued { at, op, job, thread, .. } = self.issued[completion.id.index()];
         if self.explains() {
             self.explain(&completion);
         }
@@ -55,8 +55,8 @@ impl<S: Storage> Driver<S> {
     /// Keeps what is wanted of a request beyond its latency.
     #[inline]
     pub(super) fn explain(&mut self, completion: &Completion) {
-        let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id as usize];
-        let lba = self.begins[completion.id as usize];
+        let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id.index()];
+        let lba = self.begins[completion.id.index()];
         let (latency, status, gc_blocked) =
             (completion.at.since(at), completion.status, completion.gc_blocked);
         let counted = counted && status.is_served();

@@ -1,14 +1,14 @@
 //! Attribution books reads and writes on the direct way, which have no request (`io/direct.rs`).
 
-use crate::drive::Drive;
 use crate::drive::observe::attribution::{Attributed, Attribution, OpBooks, add_taken, at};
 use crate::drive::observe::critical::NO_LINK;
+use crate::drive::{CommandId, Drive, OpId};
 use crate::units::{Cause, Die, Duration, Instant, Split};
 
 impl Drive {
     /// A command comes.
     #[inline]
-    pub(in crate::drive) fn book_submitted(&mut self, now: Instant, id: u32) {
+    pub(in crate::drive) fn book_submitted(&mut self, now: Instant, id: CommandId) {
         if let Some(attribution) = &mut self.attribution {
             attribution.submitted(now, id);
         }
@@ -16,16 +16,16 @@ impl Drive {
 
     /// A read comes to an idle die, which begins it at once.
     #[inline]
-    pub(in crate::drive) fn book_direct_start(&mut self, now: Instant, op: u32, die: Die) {
+    pub(in crate::drive) fn book_direct_start(&mut self, now: Instant, op: OpId, die: Die) {
         self.if_booked(|drive| drive.book_direct_start_on_demand(now, op, die));
     }
 
     /// As it does not wait, nobody asks for the books of the die before it.
     #[inline(never)]
-    fn book_direct_start_on_demand(&mut self, now: Instant, op: u32, die: Die) {
+    fn book_direct_start_on_demand(&mut self, now: Instant, op: OpId, die: Die) {
         let forced = self.is_urgent_at(die);
         let Some(attribution) = &mut self.attribution else { return };
-        let books = at(&mut attribution.ops, op as usize, || OpBooks::none(now));
+        let books = at(&mut attribution.ops, op.index(), || OpBooks::none(now));
         (books.enqueued, books.issued, books.forced) = (now, now, forced);
         (books.led_by, books.by_flush) = (NO_LINK, false);
         books.met = self.flash.doing(die).expect("books are kept");
@@ -44,22 +44,27 @@ impl Drive {
     pub(in crate::drive) fn book_direct_read(
         &mut self,
         now: Instant,
-        (op, die, id): (u32, Die, u32),
+        (op, die, id): (OpId, Die, CommandId),
         leaves: Instant,
     ) {
         self.if_booked(|drive| drive.split_direct_read(now, (op, die, id), leaves));
     }
 
     #[inline(never)]
-    fn split_direct_read(&mut self, now: Instant, (op, die, id): (u32, Die, u32), leaves: Instant) {
+    fn split_direct_read(
+        &mut self,
+        now: Instant,
+        (op, die, id): (OpId, Die, CommandId),
+        leaves: Instant,
+    ) {
         let (hold, waits) = (self.spec.controller, self.flash.finished_waits());
         let Some(attribution) = &mut self.attribution else { return };
         debug_assert!(attribution.ending.is_none(), "it ends alone");
-        let times = attribution.commands[id as usize];
+        let times = attribution.commands[id.index()];
         let Attributed { split, story } = attribution.leaving.push_place();
         *split = Split::NONE;
         let begun = Attribution::outside(times, split, (now, leaves), hold);
-        let books = &attribution.ops[op as usize];
+        let books = &attribution.ops[op.index()];
         split.add(Cause::Buffer, books.enqueued.since(begun));
         books.add_to(split, &waits, now, Cause::Queue);
         debug_assert_eq!(split.total(), leaves.since(times[0]));
@@ -68,15 +73,20 @@ impl Drive {
 
     /// A write on the direct way is done, and its completion reaches the host at `leaves`.
     #[inline]
-    pub(in crate::drive) fn book_direct_write(&mut self, now: Instant, id: u32, leaves: Instant) {
+    pub(in crate::drive) fn book_direct_write(
+        &mut self,
+        now: Instant,
+        id: CommandId,
+        leaves: Instant,
+    ) {
         self.if_booked(|drive| drive.split_direct_write(now, id, leaves));
     }
 
     #[inline(never)]
-    fn split_direct_write(&mut self, now: Instant, id: u32, leaves: Instant) {
+    fn split_direct_write(&mut self, now: Instant, id: CommandId, leaves: Instant) {
         let (hold, hit): (Duration, Duration) = (self.spec.controller, self.spec.buffer_hit);
         let Some(attribution) = &mut self.attribution else { return };
-        let times = attribution.commands[id as usize];
+        let times = attribution.commands[id.index()];
         let Attributed { split, story } = attribution.leaving.push_place();
         *split = Split::NONE;
         let begun = Attribution::outside(times, split, (now, leaves), hold);
