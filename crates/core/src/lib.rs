@@ -33,4 +33,4 @@ pub mod nvme;
 pub mod sim;
 pub mod stats;
 
-pub use manx_base::units;
+pub use manx_base::{id, units};

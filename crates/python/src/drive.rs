@@ -7,7 +7,7 @@ use crate::policy::Calls;
 use crate::run::cache_of;
 use crate::tables::{OPS, op_word};
 use crate::watch::watched;
-use manx_core::drive::{Command, Completion, Op, Status, Storage};
+use manx_core::drive::{Command, CommandId, Completion, Op, Status, Storage};
 use manx_core::units::{Instant, Lba};
 use manx_lab::storage::{Ready, measuring};
 use pyo3::prelude::*;
@@ -42,7 +42,7 @@ struct Track {
     now: Instant,
     /// By the command's identifier: the caller's number of it, its time, its kind.
     under_way: Vec<(u64, Instant, u8)>,
-    free: Vec<u32>,
+    free: Vec<CommandId>,
     submitted: u64,
     done: Done,
 }
@@ -166,12 +166,12 @@ impl Track {
             let of = (self.submitted, when, op_word(command.op));
             command.id = match self.free.pop() {
                 Some(id) => {
-                    self.under_way[id as usize] = of;
+                    self.under_way[id.index()] = of;
                     id
                 }
                 None => {
                     self.under_way.push(of);
-                    (self.under_way.len() - 1) as u32
+                    CommandId(self.under_way.len() as u32 - 1)
                 }
             };
             (command.stream, command.fua) = (batch.stream, batch.fua);
@@ -207,7 +207,7 @@ impl Track {
     }
 
     fn completed(&mut self, completion: &Completion) {
-        let (id, at, op) = self.under_way[completion.id as usize];
+        let (id, at, op) = self.under_way[completion.id.index()];
         self.free.push(completion.id);
         let done = &mut self.done;
         done.id.push(id as i64);

@@ -12,7 +12,7 @@ pub use onset::PyOnset;
 pub use placement::PySorter;
 
 use manx_core::array::Strategy;
-use manx_core::drive::PredictableLatency;
+use manx_core::drive::{CommandId, PredictableLatency};
 use manx_core::ftl::victim::{Candidates, Chooser};
 use manx_core::units::{Duration, Instant, Member};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -332,19 +332,19 @@ impl Strategy for PyStrategy {
         at.map_or(now, |at| Instant::from_ns(at).max(now))
     }
 
-    fn submitted(&mut self, now: Instant, member: Member, io: u32) {
+    fn submitted(&mut self, now: Instant, member: Member, io: CommandId) {
         if self.has.submitted {
             let _: Option<()> = self.calls.call(|py| {
-                let args = (now.as_ns(), member.0, io);
+                let args = (now.as_ns(), member.0, io.0);
                 self.policy.call_method1(py, "submitted", args).map(drop)
             });
         }
     }
 
-    fn completed(&mut self, member: Member, io: u32, latency: Duration) {
+    fn completed(&mut self, member: Member, io: CommandId, latency: Duration) {
         if self.has.completed {
             let _: Option<()> = self.calls.call(|py| {
-                let args = (member.0, io, latency.as_ns());
+                let args = (member.0, io.0, latency.as_ns());
                 self.policy.call_method1(py, "completed", args).map(drop)
             });
         }

@@ -13,7 +13,7 @@ use crate::front::{Ask, Done, Kind, Stretch};
 use crate::store::Store;
 pub use crash::Crashed;
 use crash::Journal;
-use manx_core::drive::{Command, Completion, Op, Status, Storage};
+use manx_core::drive::{Command, CommandId, Completion, Op, Status, Storage};
 use manx_core::host::{Oracle, Record, Records};
 use manx_core::nvme::Sqe;
 use manx_core::sim::Slab;
@@ -37,10 +37,15 @@ struct Open {
     is_flushed_after: bool,
 }
 
+manx_core::id! {
+    /// A request: its place among those under way.
+    OpenId
+}
+
 /// A command of a request.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    open: u32,
+    open: OpenId,
     at: Instant,
     op: Op,
     lba: u64,
@@ -54,7 +59,7 @@ struct Part {
 /// Versions that a command of a read brought.
 #[derive(Debug)]
 struct Gathered {
-    open: u32,
+    open: OpenId,
     lba: u64,
     sequence: u64,
     versions: Box<[u32]>,
@@ -69,8 +74,8 @@ pub struct Machine<S: Storage> {
     oracle: Oracle,
     content: Content,
     page_sectors: u64,
-    open: Slab<Open>,
-    parts: Slab<Part>,
+    open: Slab<OpenId, Open>,
+    parts: Slab<CommandId, Part>,
     /// Reads under way, by number: versions that one of them may bring are kept.
     reads: BTreeSet<u64>,
     next_read: u64,
@@ -262,7 +267,7 @@ impl<S: Storage> Machine<S> {
     }
 
     /// Commands for a range.
-    fn each(&mut self, now: Instant, open: u32, op: Op, range: std::ops::Range<u64>) {
+    fn each(&mut self, now: Instant, open: OpenId, op: Op, range: std::ops::Range<u64>) {
         let mut at = range.start;
         while at < range.end {
             let length = (LONGEST - at % self.page_bytes()).min(range.end - at);
@@ -271,7 +276,7 @@ impl<S: Storage> Machine<S> {
         }
     }
 
-    fn begin(&mut self, now: Instant, open: u32, op: Op, offset: u64, length: u64) {
+    fn begin(&mut self, now: Instant, open: OpenId, op: Op, offset: u64, length: u64) {
         let (lba, sectors) = (offset / SECTOR, (length / SECTOR) as u32);
         let sequence = self.next_read;
         if op == Op::Read {
@@ -368,7 +373,7 @@ impl<S: Storage> Machine<S> {
 
     /// Versions of all commands of a read, in the order of their pages. A page that two commands
     /// share cannot be: a command ends with a page, but for the last.
-    fn gather(&mut self, open: u32) -> Box<[u32]> {
+    fn gather(&mut self, open: OpenId) -> Box<[u32]> {
         let mut own: Vec<_> = self.gathered.extract_if(.., |part| part.open == open).collect();
         own.sort_by_key(|part| part.lba);
         self.handed.extend(own.iter().map(|part| part.sequence));

@@ -4,13 +4,24 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::ops::Range;
 
-/// Makes a number a type of its own.
+/// A number of one kind of thing: an index into a list of all of them.
+pub trait Id: Copy + Eq + fmt::Display {
+    /// The thing that stands at `index` in the list.
+    fn at(index: usize) -> Self;
+
+    /// The number, to index a list of all of them.
+    fn index(self) -> usize;
+}
+
+/// Makes a number a type of its own. `Name, or NIL` has a number that is of no thing: what a link
+/// in a list holds where it ends.
+#[macro_export]
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $sight:vis $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(transparent)]
-        pub struct $name(pub u32);
+        $sight struct $name(pub u32);
 
         impl $name {
             /// The number, to index a list of all of them.
@@ -20,15 +31,41 @@ macro_rules! id {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.0, f)
+        impl $crate::units::Id for $name {
+            #[inline]
+            fn at(index: usize) -> Self {
+                Self(index as u32)
+            }
+
+            #[inline]
+            fn index(self) -> usize {
+                self.0 as usize
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(&self.0, f)
+        impl ::std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Debug::fmt(&self.0, f)
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&self.0, f)
+            }
+        }
+    };
+    ($(#[$doc:meta])* $sight:vis $name:ident, or NIL) => {
+        $crate::id! { $(#[$doc])* $sight $name }
+
+        impl $name {
+            /// The end of a list: no number of a thing.
+            pub const NIL: Self = Self(u32::MAX);
+
+            /// `None` for [`Self::NIL`].
+            #[inline]
+            pub fn some(self) -> Option<Self> {
+                (self != Self::NIL).then_some(self)
             }
         }
     };
@@ -37,27 +74,27 @@ macro_rules! id {
 id! {
     /// A server of the flash, which does one array operation at a time: a die, or a lane where
     /// planes are independent.
-    Die
+    pub Die
 }
 
 id! {
     /// A channel.
-    Channel
+    pub Channel
 }
 
 id! {
     /// The planes of one multi-plane program, or one plane.
-    Lane
+    pub Lane
 }
 
 id! {
     /// Lanes that are reclaimed together.
-    Pool
+    pub Pool
 }
 
 id! {
     /// A drive of an array.
-    Member
+    pub Member
 }
 
 /// Lanes side by side, in their order.

@@ -16,7 +16,7 @@ mod stage;
 mod time;
 
 pub use address::{Lba, Lpn, Ppn, SECTOR};
-pub use ids::{Channel, Die, Lane, Lanes, Member, Pool};
+pub use ids::{Channel, Die, Id, Lane, Lanes, Member, Pool};
 pub use op::Op;
 pub use power::Power;
 pub use quantity::QuantityError;

@@ -12,9 +12,12 @@
 //!
 //! Kept only where asked for; nothing of it changes what the array does.
 
+use super::piece::RebuildId;
+use super::rows::RowId;
+use super::under_way::RequestId;
 use super::{Array, Io, MemberLink, Owner, Timer};
-use crate::drive::{Attributed, Op, Status, Step};
-use crate::units::{Cause, Instant, Split, Stage};
+use crate::drive::{Attributed, CommandId, Op, Status, Step};
+use crate::units::{Cause, Id, Instant, Split, Stage};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -57,8 +60,8 @@ struct Told {
     steps: Vec<Step>,
 }
 
-fn at<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
-    let index = index as usize;
+fn at<T: Clone + Default>(list: &mut Vec<T>, index: impl Id) -> &mut T {
+    let index = index.index();
     if index >= list.len() {
         list.resize(index + 1, T::default());
     }
@@ -90,7 +93,7 @@ impl Array {
 impl<L: MemberLink> Array<L> {
     /// A request comes.
     #[inline]
-    pub(super) fn book_request(&mut self, now: Instant, request: u32) {
+    pub(super) fn book_request(&mut self, now: Instant, request: RequestId) {
         if let Some(books) = &mut self.books {
             (books.now, books.way) = (now, None);
             *at(&mut books.came, request) = now;
@@ -99,7 +102,7 @@ impl<L: MemberLink> Array<L> {
 
     /// A command goes to a member.
     #[inline]
-    pub(super) fn book_io(&mut self, io: u32) {
+    pub(super) fn book_io(&mut self, io: CommandId) {
         if let Some(books) = &mut self.books {
             *at(&mut books.ios, io) = books.way.clone();
         }
@@ -115,7 +118,7 @@ impl<L: MemberLink> Array<L> {
 
     /// A member's command has ended. A read that failed was in vain, and so was what a dead member
     /// does not answer.
-    pub(super) fn book_io_end(&mut self, now: Instant, id: u32, status: Status) {
+    pub(super) fn book_io_end(&mut self, now: Instant, id: CommandId, status: Status) {
         let Some(books) = &mut self.books else { return };
         let Io { owner, member, at: from, is_read, .. } = self.ios[id];
         let said = books.said.take().filter(|_| status == Status::Success || !is_read);
@@ -132,7 +135,7 @@ impl<L: MemberLink> Array<L> {
             }
             None => waited(Stage::Retry, Cause::Retry, Some(member.0), from, now),
         };
-        (books.now, books.way) = (now, extended(books.ios[id as usize].take(), step));
+        (books.now, books.way) = (now, extended(books.ios[id.index()].take(), step));
     }
 
     /// A timer is set. Who waits for a row to be restored is nobody's request.
@@ -177,36 +180,35 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// A computation waits to enter its rows.
-    pub(super) fn book_blocked(&mut self, rebuild: u32) {
+    pub(super) fn book_blocked(&mut self, rebuild: RebuildId) {
         if let Some(books) = &mut self.books {
             *at(&mut books.blocked, rebuild) = (books.now, books.way.clone());
         }
     }
 
     /// It need not any more: it does `action`.
-    pub(super) fn led_by_rows(&mut self, rebuild: u32, action: impl FnOnce(&mut Self)) {
+    pub(super) fn led_by_rows(&mut self, rebuild: RebuildId, action: impl FnOnce(&mut Self)) {
         let since =
-            self.books.as_mut().map(|books| std::mem::take(&mut books.blocked[rebuild as usize]));
+            self.books.as_mut().map(|books| std::mem::take(&mut books.blocked[rebuild.index()]));
         self.led_by_wait(since, Stage::Stripe, Cause::Stripe, action);
     }
 
     /// An update waits for who reads its row whole.
-    pub(super) fn book_ready(&mut self, slot: u32) {
+    pub(super) fn book_ready(&mut self, slot: RowId) {
         if let Some(books) = &mut self.books {
             *at(&mut books.ready, slot) = (books.now, books.way.clone());
         }
     }
 
     /// They have left, and it does `action`.
-    pub(super) fn led_by_readers(&mut self, slot: u32, action: impl FnOnce(&mut Self)) {
-        let since =
-            self.books.as_mut().map(|books| std::mem::take(&mut books.ready[slot as usize]));
+    pub(super) fn led_by_readers(&mut self, slot: RowId, action: impl FnOnce(&mut Self)) {
+        let since = self.books.as_mut().map(|books| std::mem::take(&mut books.ready[slot.index()]));
         self.led_by_wait(since, Stage::Stripe, Cause::Stripe, action);
     }
 
     /// There is room for a request in the memory, which it takes.
-    pub(super) fn led_by_room(&mut self, request: u32, action: impl FnOnce(&mut Self)) {
-        let since = self.books.as_ref().map(|books| (books.came[request as usize], None));
+    pub(super) fn led_by_room(&mut self, request: RequestId, action: impl FnOnce(&mut Self)) {
+        let since = self.books.as_ref().map(|books| (books.came[request.index()], None));
         self.led_by_wait(since, Stage::Cache, Cause::Buffer, action);
     }
 
@@ -228,17 +230,17 @@ impl<L: MemberLink> Array<L> {
 
     /// A request is done; what led here is its way.
     #[inline]
-    pub(super) fn book_completion(&mut self, now: Instant, request: u32) {
+    pub(super) fn book_completion(&mut self, now: Instant, request: RequestId) {
         if self.books.is_some() {
             self.walk_back(now, request);
         }
     }
 
     #[inline(never)]
-    fn walk_back(&mut self, now: Instant, request: u32) {
+    fn walk_back(&mut self, now: Instant, request: RequestId) {
         let Some(books) = &mut self.books else { return };
         let (came, mut steps, mut link) =
-            (books.came[request as usize], Vec::new(), books.way.as_ref());
+            (books.came[request.index()], Vec::new(), books.way.as_ref());
         while let Some(this) = link {
             steps.push(this.step);
             link = this.before.as_ref();

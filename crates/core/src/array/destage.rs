@@ -3,12 +3,12 @@
 
 use super::Array;
 use super::link::MemberLink;
-use super::rows::Phase;
+use super::rows::{Phase, RowId};
 use crate::units::Instant;
 
 impl<M: MemberLink> Array<M> {
     /// A row has gathered something: it is updated at once, or in its turn where there is a cache.
-    pub(super) fn wants_update(&mut self, now: Instant, slot: u32) {
+    pub(super) fn wants_update(&mut self, now: Instant, slot: RowId) {
         if self.rows[slot].phase != Phase::Gathering || self.rows[slot].queued {
             return;
         }

@@ -3,7 +3,8 @@
 
 use super::link::MemberLink;
 use super::members::State;
-use super::rows::Phase;
+use super::piece::PieceId;
+use super::rows::{Phase, RowId};
 use super::{Array, RaidLevel, Timer};
 use crate::drive::Status;
 use crate::units::{Duration, Instant};
@@ -13,14 +14,14 @@ const RETRY: Duration = Duration::from_us(100);
 
 impl<L: MemberLink> Array<L> {
     /// Pages of the row under update that are known, or can be read, a bit each.
-    pub(super) fn obtainable(&self, slot: u32) -> u32 {
+    pub(super) fn obtainable(&self, slot: RowId) -> u32 {
         let row = &self.rows[slot];
         row.known | (self.readable(row.row) & !row.unread)
     }
 
     /// Without pages that their members could not read too few are left to know the row: those
     /// members are failed.
-    pub(super) fn fail_who_cannot_read(&mut self, now: Instant, slot: u32) {
+    pub(super) fn fail_who_cannot_read(&mut self, now: Instant, slot: RowId) {
         let (number, unread) = (self.rows[slot].row, self.rows[slot].unread);
         let computes = self.layout.level.computes();
         if unread == 0 || !computes || self.obtainable(slot).count_ones() >= self.layout.data {
@@ -32,7 +33,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// Dirty pages of an update that is over which could not be read again, a bit each.
-    fn pages_not_taken(&self, slot: u32) -> u32 {
+    fn pages_not_taken(&self, slot: RowId) -> u32 {
         let (row, layout) = (&self.rows[slot], &self.layout);
         let (dirty, readable) = (row.now.dirty(), self.readable(row.row));
         let written = (0..layout.members)
@@ -50,7 +51,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// An update is over: pages that no member took stay in memory, or their requests are told.
-    pub(super) fn keep_what_no_member_took(&mut self, slot: u32) {
+    pub(super) fn keep_what_no_member_took(&mut self, slot: RowId) {
         if !self.is_impaired && self.rows[slot].baseless == 0 {
             return;
         }
@@ -83,7 +84,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// Too few members are left to read the piece from.
-    pub(super) fn lost_piece(&mut self, now: Instant, piece: u32) {
+    pub(super) fn lost_piece(&mut self, now: Instant, piece: PieceId) {
         self.counters.lost_reads += 1;
         self.fail_piece(now, piece, Status::MembersLost);
     }
@@ -112,7 +113,7 @@ impl<L: MemberLink> Array<L> {
 
     /// Too few of the row's pages can be read: it is not restored, and stays among those that are
     /// to be.
-    pub(super) fn give_up_restoring(&mut self, now: Instant, slot: u32) {
+    pub(super) fn give_up_restoring(&mut self, now: Instant, slot: RowId) {
         self.rows[slot].turn_over();
         self.wants_update(now, slot);
         self.rows.leave(slot);

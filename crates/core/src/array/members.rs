@@ -15,7 +15,7 @@
 
 use super::link::MemberLink;
 use super::{Array, RaidLevel, Timer};
-use crate::drive::{Command, Completion, Drive, Status, Windows};
+use crate::drive::{Command, CommandId, Completion, Drive, Status, Windows};
 use crate::nvme::Controller;
 use crate::nvme::plm::{ArrayType, Config, Schedule, Window};
 use crate::units::{Duration, Instant, Member};
@@ -252,7 +252,7 @@ impl<L: MemberLink> Array<L> {
 
     /// Fails the commands that the failed member had in flight.
     pub(super) fn bury(&mut self, now: Instant, member: Member) {
-        let lost: Vec<u32> = self
+        let lost: Vec<CommandId> = self
             .ios
             .places()
             .filter(|io| self.ios[*io].live && self.ios[*io].member == member)

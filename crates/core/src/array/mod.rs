@@ -40,18 +40,18 @@ pub use link::{Matter, MemberLink, Stamps};
 pub use spec::{ArraySpec, ReadStrategy};
 pub use strategy::Strategy;
 
-use crate::drive::{Command, Completion, Op, PredictableLatency, Status};
+use crate::drive::{Command, CommandId, Completion, Op, PredictableLatency, Status};
 use crate::nvme::Controller;
-use crate::sim::{NIL, Slab};
+use crate::sim::Slab;
 use crate::stats::ArrayCounters;
 use crate::units::{Duration, Instant, Lba, Member};
 pub use members::Failure;
 use members::{MemberDrive, State};
-use piece::{Piece, Rebuild};
+use piece::{Piece, PieceId, Rebuild, RebuildId};
 use rows::Rows;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use under_way::{Io, Owner, Request, Timer};
+use under_way::{Io, Owner, Request, RequestId, Timer};
 
 /// Drives behind one address space: models, or drives elsewhere.
 #[derive(Clone, Debug)]
@@ -62,10 +62,10 @@ pub struct Array<L: MemberLink = Controller> {
     /// The pages behind the stamps.
     matter: L::Matter,
     strategy: Box<dyn Strategy>,
-    requests: Slab<Request>,
-    ios: Slab<Io>,
-    pieces: Slab<Piece>,
-    rebuilds: Slab<Rebuild>,
+    requests: Slab<RequestId, Request>,
+    ios: Slab<CommandId, Io>,
+    pieces: Slab<PieceId, Piece>,
+    rebuilds: Slab<RebuildId, Rebuild>,
     rows: Rows,
     writes: write::WriteBack,
     timers: BinaryHeap<Reverse<(Instant, u64, Timer)>>,
@@ -177,7 +177,7 @@ impl<L: MemberLink> Array<L> {
     /// A read of `sectors` from `lba` on.
     fn read_command(lba: Lba, sectors: u32, predictable: PredictableLatency) -> Command {
         Command {
-            id: 0,
+            id: CommandId::default(),
             op: Op::Read,
             lba,
             sectors,
@@ -221,7 +221,7 @@ impl<L: MemberLink> Array<L> {
         }
     }
 
-    fn note_status(&mut self, request: u32, status: Status) {
+    fn note_status(&mut self, request: RequestId, status: Status) {
         // One part that was turned away makes the request one, whichever part comes last.
         if status != Status::Success && self.requests[request].status.is_served() {
             self.requests[request].status = status;
@@ -229,7 +229,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// A part of the request is done; the last one completes it.
-    fn part_done(&mut self, now: Instant, request: u32) {
+    fn part_done(&mut self, now: Instant, request: RequestId) {
         let r = &mut self.requests[request];
         r.left -= 1;
         if r.left > 0 {
@@ -249,8 +249,8 @@ impl<L: MemberLink> Array<L> {
             payload: r.versions.take(),
         };
         r.command.payload = None;
-        let mut piece = std::mem::replace(&mut r.pieces, NIL);
-        while piece != NIL {
+        let mut piece = std::mem::replace(&mut r.pieces, PieceId::NIL);
+        while piece != PieceId::NIL {
             self.pieces.release(piece);
             piece = self.pieces[piece].next;
         }
@@ -258,7 +258,7 @@ impl<L: MemberLink> Array<L> {
         self.done.push_back(completion);
     }
 
-    fn begin_flush(&mut self, now: Instant, request: u32) {
+    fn begin_flush(&mut self, now: Instant, request: RequestId) {
         let members = (0..self.spec.members).map(Member);
         let alive: Vec<Member> = members.filter(|member| self.is_written(*member)).collect();
         self.requests[request].left = alive.len() as u32;
@@ -273,7 +273,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// A request that needs nothing of the members.
-    fn answer(&mut self, now: Instant, request: u32, after: Duration) {
+    fn answer(&mut self, now: Instant, request: RequestId, after: Duration) {
         self.requests[request].left += 1;
         self.set_timer(now + after, Timer::Answer { request });
     }
@@ -292,7 +292,7 @@ impl<L: MemberLink> Array<L> {
             status: Status::Success,
             gc_blocked: false,
             gc_blocked_at_split: false,
-            pieces: NIL,
+            pieces: PieceId::NIL,
             versions: None,
         });
         self.book_request(now, request);

@@ -2,17 +2,28 @@
 
 use super::layout::ArrayLayout;
 use super::link::{Matter, MemberLink};
+use super::read::NEVER_SERVED;
+use super::under_way::RequestId;
 use super::{Array, parity};
 use crate::drive::Stamp;
-use crate::sim::NIL;
-use crate::units::{Lba, Member};
+use crate::units::{Instant, Lba, Member};
+
+crate::id! {
+    /// A piece: its place among those under way.
+    pub(super) PieceId, or NIL
+}
+
+crate::id! {
+    /// A computation of a piece.
+    pub(super) RebuildId, or NIL
+}
 
 /// The part of a read that lies together on one member.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    pub request: u32,
+    pub request: RequestId,
     /// The request's next piece.
-    pub next: u32,
+    pub next: PieceId,
     /// Its first page within the request.
     pub first: u32,
     pub member: Member,
@@ -25,8 +36,8 @@ pub(super) struct Piece {
     /// It is being read from its member, since when its rows had this age.
     pub direct: bool,
     pub age: u32,
-    /// The computation under way, or [`NIL`].
-    pub rebuild: u32,
+    /// The computation under way, or `NIL`.
+    pub rebuild: RebuildId,
     /// The member failed it, and said that it is free from this nanosecond on.
     pub refused: Option<u64>,
     /// It is computed from the start.
@@ -40,7 +51,7 @@ pub(super) struct Piece {
 /// A piece that is being computed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rebuild {
-    pub piece: u32,
+    pub piece: PieceId,
     pub ticket: u32,
     pub row: u32,
     pub rows: u32,
@@ -90,10 +101,10 @@ impl<L: MemberLink> Array<L> {
     /// The piece of the same request that is read from `member`, now, whole and at the same place,
     /// and will be told of it: unless the writing of its rows has begun or ended since it was asked
     /// for, which may bring what they held before.
-    pub(super) fn neighbour(&self, piece: u32, member: Member) -> Option<u32> {
+    pub(super) fn neighbour(&self, piece: PieceId, member: Member) -> Option<PieceId> {
         let p = &self.pieces[piece];
         let mut other = self.requests[p.request].pieces;
-        while other != NIL {
+        while other != PieceId::NIL {
             let o = &self.pieces[other];
             let whole = o.sectors == o.rows * self.layout.page_sectors;
             let same = o.member == member && o.row == p.row && o.rows == p.rows;
@@ -104,5 +115,50 @@ impl<L: MemberLink> Array<L> {
             other = o.next;
         }
         None
+    }
+
+    /// Pieces of the request that wait for `member`'s share at the same place have it now.
+    pub(super) fn tell_neighbours(
+        &mut self,
+        now: Instant,
+        piece: PieceId,
+        member: Member,
+        versions: &[u32],
+    ) {
+        let Piece { request, row, rows, .. } = self.pieces[piece];
+        if self.requests[request].left == 1 {
+            return;
+        }
+        let mut other = self.requests[request].pieces;
+        while other != PieceId::NIL {
+            let o = &self.pieces[other];
+            let (next, rebuild) = (o.next, o.rebuild);
+            let same =
+                other != piece && o.row == row && o.rows == rows && rebuild != RebuildId::NIL;
+            if same
+                && self.rebuilds[rebuild].waits & self.rebuilds[rebuild].shared & 1 << member.0 != 0
+            {
+                self.share_came(now, rebuild, member, Some(versions));
+            }
+            other = next;
+        }
+    }
+
+    /// Pieces of the request that share this one's read count it as refused and ask other members.
+    pub(super) fn refuse_neighbours(&mut self, now: Instant, piece: PieceId) {
+        let Piece { request, member, row, rows, refused, .. } = self.pieces[piece];
+        let mut other = self.requests[request].pieces;
+        while other != PieceId::NIL {
+            let o = &self.pieces[other];
+            let (next, rebuild) = (o.next, o.rebuild);
+            let same =
+                other != piece && o.row == row && o.rows == rows && rebuild != RebuildId::NIL;
+            if same
+                && self.rebuilds[rebuild].shared & self.rebuilds[rebuild].waits & 1 << member.0 != 0
+            {
+                self.share_refused(now, rebuild, member, refused.unwrap_or(NEVER_SERVED));
+            }
+            other = next;
+        }
     }
 }

@@ -8,18 +8,18 @@
 //! instants are compared as instants.
 
 use super::link::MemberLink;
-use super::piece::{Piece, Rebuild};
+use super::piece::{Piece, PieceId, Rebuild, RebuildId};
 use super::rows::Phase;
+use super::under_way::RequestId;
 use super::{Array, Owner, Timer};
 use crate::drive::{Completion, PredictableLatency, Status};
-use crate::sim::NIL;
 use crate::units::{Instant, Lba, Member};
 
 /// Nobody knows when the member will serve it, if ever.
-const NEVER_SERVED: u64 = u64::MAX;
+pub(super) const NEVER_SERVED: u64 = u64::MAX;
 
 impl<L: MemberLink> Array<L> {
-    pub(super) fn begin_read(&mut self, now: Instant, request: u32) {
+    pub(super) fn begin_read(&mut self, now: Instant, request: RequestId) {
         let (lba, sectors) = (
             self.requests[request].command.lba.0,
             u64::from(self.requests[request].command.sectors),
@@ -30,7 +30,7 @@ impl<L: MemberLink> Array<L> {
             let pages = (last_page - first_page + 1) as usize;
             self.requests[request].versions = Some(vec![0; pages].into_boxed_slice());
         }
-        let (mut page, mut last_piece) = (first_page, NIL);
+        let (mut page, mut last_piece) = (first_page, PieceId::NIL);
         while page <= last_page {
             let place = self.layout.place(page);
             let in_chunk = u64::from(self.layout.chunk - place.row % self.layout.chunk);
@@ -39,7 +39,7 @@ impl<L: MemberLink> Array<L> {
             let end = ((page + rows) * per_page).min(lba + sectors);
             let piece = Piece {
                 request,
-                next: NIL,
+                next: PieceId::NIL,
                 first: (page - first_page) as u32,
                 member: place.member,
                 row: place.row,
@@ -49,7 +49,7 @@ impl<L: MemberLink> Array<L> {
                 ticket: self.ticket(),
                 direct: false,
                 age: 0,
-                rebuild: NIL,
+                rebuild: RebuildId::NIL,
                 refused: None,
                 computes: false,
                 done: false,
@@ -57,7 +57,7 @@ impl<L: MemberLink> Array<L> {
             };
             let piece = self.pieces.insert(piece);
             match last_piece {
-                NIL => self.requests[request].pieces = piece,
+                PieceId::NIL => self.requests[request].pieces = piece,
                 last => self.pieces[last].next = piece,
             }
             last_piece = piece;
@@ -67,14 +67,14 @@ impl<L: MemberLink> Array<L> {
         // Those that are computed come last: they look at what their neighbours read.
         let (first, mut any) = (self.requests[request].pieces, false);
         let mut piece = first;
-        while piece != NIL {
+        while piece != PieceId::NIL {
             let next = self.pieces[piece].next;
             self.begin_piece(now, piece);
             any |= self.pieces[piece].computes;
             piece = next;
         }
-        piece = if any { first } else { NIL };
-        while piece != NIL {
+        piece = if any { first } else { PieceId::NIL };
+        while piece != PieceId::NIL {
             let Piece { next, computes, .. } = self.pieces[piece];
             if computes {
                 self.compute(now, piece);
@@ -83,7 +83,7 @@ impl<L: MemberLink> Array<L> {
         }
     }
 
-    fn begin_piece(&mut self, now: Instant, piece: u32) {
+    fn begin_piece(&mut self, now: Instant, piece: PieceId) {
         self.counters.pieces += 1;
         let Piece { member, row, rows, .. } = self.pieces[piece];
         let index = self.layout.index(row, member);
@@ -121,10 +121,10 @@ impl<L: MemberLink> Array<L> {
         }
     }
 
-    fn ask_directly(&mut self, now: Instant, piece: u32, flag: PredictableLatency) {
+    fn ask_directly(&mut self, now: Instant, piece: PieceId, flag: PredictableLatency) {
         let p = &mut self.pieces[piece];
         // Only other pieces of the request ask for its age.
-        let is_alone = self.requests[p.request].pieces == piece && p.next == NIL;
+        let is_alone = self.requests[p.request].pieces == piece && p.next == PieceId::NIL;
         (p.direct, p.age) = (true, if is_alone { 0 } else { self.rows.age(p.row..p.row + p.rows) });
         let (member, ticket, command) =
             (p.member, p.ticket, Self::read_command(p.lba, p.sectors, flag));
@@ -138,7 +138,7 @@ impl<L: MemberLink> Array<L> {
     pub(super) fn direct_done(
         &mut self,
         now: Instant,
-        piece: u32,
+        piece: PieceId,
         ticket: u32,
         completion: Completion,
     ) {
@@ -166,12 +166,12 @@ impl<L: MemberLink> Array<L> {
                 status => self.fail_piece(now, piece, status),
             };
         }
-        if self.pieces[piece].rebuild == NIL {
+        if self.pieces[piece].rebuild == RebuildId::NIL {
             self.compute(now, piece);
         }
     }
 
-    fn must_wait(&mut self, now: Instant, piece: u32) {
+    fn must_wait(&mut self, now: Instant, piece: PieceId) {
         self.counters.must_waits += 1;
         if let Some(free_at) = self.pieces[piece].refused.filter(|at| *at != NEVER_SERVED) {
             self.counters.brt_promised_ns += free_at.saturating_sub(now.as_ns());
@@ -179,15 +179,15 @@ impl<L: MemberLink> Array<L> {
         self.ask_directly(now, piece, PredictableLatency::MustWait);
     }
 
-    fn note_collections(&mut self, piece: u32, completion: &Completion) {
+    fn note_collections(&mut self, piece: PieceId, completion: &Completion) {
         let request = &mut self.requests[self.pieces[piece].request];
         request.gc_blocked |= completion.gc_blocked;
         request.gc_blocked_at_split |= completion.gc_blocked_at_split;
     }
 
-    pub(super) fn hedge(&mut self, now: Instant, piece: u32, ticket: u32) {
+    pub(super) fn hedge(&mut self, now: Instant, piece: PieceId, ticket: u32) {
         let p = &self.pieces[piece];
-        if p.ticket == ticket && !p.done && p.rebuild == NIL {
+        if p.ticket == ticket && !p.done && p.rebuild == RebuildId::NIL {
             self.counters.hedges += 1;
             self.compute(now, piece);
         }
@@ -195,7 +195,7 @@ impl<L: MemberLink> Array<L> {
 
     /// Computes the piece from the rest of its rows, as soon as no update of them waits with its
     /// writes.
-    fn compute(&mut self, now: Instant, piece: u32) {
+    fn compute(&mut self, now: Instant, piece: PieceId) {
         let Piece { row, rows, .. } = self.pieces[piece];
         let ticket = self.ticket();
         let rebuild = Rebuild { piece, ticket, row, rows, ..Rebuild::default() };
@@ -205,7 +205,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// Enters the rows of a computation, or waits for the first that does not let it in.
-    pub(super) fn enter_rows(&mut self, now: Instant, rebuild: u32) {
+    pub(super) fn enter_rows(&mut self, now: Instant, rebuild: RebuildId) {
         let Rebuild { row, rows, .. } = self.rebuilds[rebuild];
         let held = (row..row + rows).find_map(|row| {
             let slot = self.rows.find(row)?;
@@ -228,7 +228,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// Asks as many members as are missing.
-    fn ask_rest(&mut self, now: Instant, rebuild: u32) {
+    fn ask_rest(&mut self, now: Instant, rebuild: RebuildId) {
         let Rebuild { piece, row, rows, .. } = self.rebuilds[rebuild];
         let target = self.pieces[piece].member;
         let Rebuild { asked, refused, .. } = self.rebuilds[rebuild];
@@ -259,7 +259,13 @@ impl<L: MemberLink> Array<L> {
 
     /// Asks a member for its share, unless the rows' updates have it or the request reads it
     /// anyway.
-    fn ask_member(&mut self, now: Instant, rebuild: u32, member: Member, flag: PredictableLatency) {
+    fn ask_member(
+        &mut self,
+        now: Instant,
+        rebuild: RebuildId,
+        member: Member,
+        flag: PredictableLatency,
+    ) {
         let Rebuild { piece, ticket, row, rows, .. } = self.rebuilds[rebuild];
         self.rebuilds[rebuild].asked |= 1 << member.0;
         let mut here = 0;
@@ -298,7 +304,7 @@ impl<L: MemberLink> Array<L> {
     pub(super) fn rest_done(
         &mut self,
         now: Instant,
-        rebuild: u32,
+        rebuild: RebuildId,
         ticket: u32,
         member: Member,
         completion: Completion,
@@ -319,7 +325,13 @@ impl<L: MemberLink> Array<L> {
         self.share_refused(now, rebuild, member, free_at);
     }
 
-    fn share_came(&mut self, now: Instant, rebuild: u32, member: Member, versions: Option<&[u32]>) {
+    pub(super) fn share_came(
+        &mut self,
+        now: Instant,
+        rebuild: RebuildId,
+        member: Member,
+        versions: Option<&[u32]>,
+    ) {
         let (layout, r) = (&self.layout, &mut self.rebuilds[rebuild]);
         r.waits &= !(1 << member.0);
         r.got |= 1 << member.0;
@@ -330,7 +342,13 @@ impl<L: MemberLink> Array<L> {
         self.look_if_known(now, rebuild);
     }
 
-    fn share_refused(&mut self, now: Instant, rebuild: u32, member: Member, free_at: u64) {
+    pub(super) fn share_refused(
+        &mut self,
+        now: Instant,
+        rebuild: RebuildId,
+        member: Member,
+        free_at: u64,
+    ) {
         let r = &mut self.rebuilds[rebuild];
         r.waits &= !(1 << member.0);
         r.refused |= 1 << member.0;
@@ -339,7 +357,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// More members refused than there are parities: the piece must wait for a busy one.
-    fn is_stuck(&mut self, now: Instant, rebuild: u32) {
+    fn is_stuck(&mut self, now: Instant, rebuild: RebuildId) {
         let Rebuild { piece, refused, row, rows, .. } = self.rebuilds[rebuild];
         self.counters.double_fails += u64::from(refused != 0);
         if self.pieces[piece].direct {
@@ -380,7 +398,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// Everything that is needed is there: the piece is computed.
-    fn look_if_known(&mut self, now: Instant, rebuild: u32) {
+    fn look_if_known(&mut self, now: Instant, rebuild: RebuildId) {
         let Rebuild { piece, got, rows, .. } = self.rebuilds[rebuild];
         if got.count_ones() < self.layout.data {
             return;
@@ -397,12 +415,12 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// The piece is computed, or lay in memory.
-    pub(super) fn computed(&mut self, now: Instant, piece: u32, ticket: u32) {
+    pub(super) fn computed(&mut self, now: Instant, piece: PieceId, ticket: u32) {
         let p = &self.pieces[piece];
         if p.ticket != ticket || p.done {
             return;
         }
-        if p.rebuild == NIL {
+        if p.rebuild == RebuildId::NIL {
             return self.finish_piece(now, piece, None);
         }
         self.counters.reconstructs += 1;
@@ -417,9 +435,9 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// The computation of a piece is over, or not wanted any more: its rows may be written.
-    fn abandon(&mut self, now: Instant, piece: u32) {
-        let rebuild = std::mem::replace(&mut self.pieces[piece].rebuild, NIL);
-        if rebuild == NIL {
+    fn abandon(&mut self, now: Instant, piece: PieceId) {
+        let rebuild = std::mem::replace(&mut self.pieces[piece].rebuild, RebuildId::NIL);
+        if rebuild == RebuildId::NIL {
             return;
         }
         let Rebuild { row, rows, entered, .. } = self.rebuilds[rebuild];
@@ -436,7 +454,7 @@ impl<L: MemberLink> Array<L> {
         self.rebuilds.release(rebuild);
     }
 
-    fn finish_piece(&mut self, now: Instant, piece: u32, versions: Option<&[u32]>) {
+    fn finish_piece(&mut self, now: Instant, piece: PieceId, versions: Option<&[u32]>) {
         self.pieces[piece].done = true;
         let Piece { request, first, member, .. } = self.pieces[piece];
         if self.content {
@@ -454,44 +472,7 @@ impl<L: MemberLink> Array<L> {
         self.part_done(now, request);
     }
 
-    /// Pieces of the request that wait for `member`'s share at the same place have it now.
-    fn tell_neighbours(&mut self, now: Instant, piece: u32, member: Member, versions: &[u32]) {
-        let Piece { request, row, rows, .. } = self.pieces[piece];
-        if self.requests[request].left == 1 {
-            return;
-        }
-        let mut other = self.requests[request].pieces;
-        while other != NIL {
-            let o = &self.pieces[other];
-            let (next, rebuild) = (o.next, o.rebuild);
-            let same = other != piece && o.row == row && o.rows == rows && rebuild != NIL;
-            if same
-                && self.rebuilds[rebuild].waits & self.rebuilds[rebuild].shared & 1 << member.0 != 0
-            {
-                self.share_came(now, rebuild, member, Some(versions));
-            }
-            other = next;
-        }
-    }
-
-    /// Pieces of the request that share this one's read count it as refused and ask other members.
-    fn refuse_neighbours(&mut self, now: Instant, piece: u32) {
-        let Piece { request, member, row, rows, refused, .. } = self.pieces[piece];
-        let mut other = self.requests[request].pieces;
-        while other != NIL {
-            let o = &self.pieces[other];
-            let (next, rebuild) = (o.next, o.rebuild);
-            let same = other != piece && o.row == row && o.rows == rows && rebuild != NIL;
-            if same
-                && self.rebuilds[rebuild].shared & self.rebuilds[rebuild].waits & 1 << member.0 != 0
-            {
-                self.share_refused(now, rebuild, member, refused.unwrap_or(NEVER_SERVED));
-            }
-            other = next;
-        }
-    }
-
-    pub(super) fn fail_piece(&mut self, now: Instant, piece: u32, status: Status) {
+    pub(super) fn fail_piece(&mut self, now: Instant, piece: PieceId, status: Status) {
         self.pieces[piece].done = true;
         let request = self.pieces[piece].request;
         self.note_status(request, status);

@@ -6,6 +6,8 @@
 //! write on, the pages of the update are taken from here.
 
 use super::link::Matter;
+use super::piece::RebuildId;
+use super::under_way::RequestId;
 use crate::drive::Stamp;
 
 /// Where the update of a row is.
@@ -24,6 +26,11 @@ pub(super) enum Phase {
     Writing,
 }
 
+crate::id! {
+    /// A row under way, by its slot: rows have numbers of their own.
+    pub(super) RowId
+}
+
 /// Pages that the host wrote to a row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pages {
@@ -34,7 +41,7 @@ pub(super) struct Pages {
     /// Their content, where the run carries any.
     pub stamps: Vec<Stamp>,
     /// Requests that complete with the update.
-    pub waiters: Vec<u32>,
+    pub waiters: Vec<RequestId>,
 }
 
 impl Pages {
@@ -100,7 +107,7 @@ pub(super) struct Row {
     /// Reads of the whole row under way.
     pub readers: u32,
     /// Reads of the whole row that wait for the update's writes to begin.
-    pub blocked: Vec<u32>,
+    pub blocked: Vec<RebuildId>,
     /// The update under way, or gathering.
     pub now: Pages,
     /// Pages that gather for the next update.
@@ -177,13 +184,14 @@ pub(super) struct Rows {
     /// By row, 64 to a word: something is under way in it. Small enough for a cache; the slots of
     /// all rows are not.
     in_use: Vec<u64>,
-    /// By row: its slot, where something is under way.
+    /// By row: the number of its slot, where something is under way; zeros, which take no memory
+    /// before they are written.
     slot_of: Vec<u32>,
     /// By row: how often its writing has begun or ended, to tell what was read before, meanwhile
     /// and after: a read that a member serves meanwhile may bring the page of before.
     turns: Vec<u32>,
     slots: Vec<Row>,
-    free: Vec<u32>,
+    free: Vec<RowId>,
 }
 
 impl Rows {
@@ -195,30 +203,30 @@ impl Rows {
 
     /// The row, if anything is under way in it.
     #[inline]
-    pub fn find(&self, row: u32) -> Option<u32> {
+    pub fn find(&self, row: u32) -> Option<RowId> {
         let in_use = self.in_use[row as usize / 64] >> (row % 64) & 1 == 1;
-        in_use.then(|| self.slot_of[row as usize])
+        in_use.then(|| RowId(self.slot_of[row as usize]))
     }
 
     /// The row's slot, now if not before.
-    pub fn enter(&mut self, row: u32) -> u32 {
+    pub fn enter(&mut self, row: u32) -> RowId {
         if let Some(slot) = self.find(row) {
             return slot;
         }
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Row::default());
-            (self.slots.len() - 1) as u32
+            RowId(self.slots.len() as u32 - 1)
         });
-        self.slots[slot as usize].row = row;
-        self.slot_of[row as usize] = slot;
+        self.slots[slot.index()].row = row;
+        self.slot_of[row as usize] = slot.0;
         self.in_use[row as usize / 64] |= 1 << (row % 64);
         slot
     }
 
     /// Gives the slot back when nothing is under way in it. It may have been given back before: an
     /// update that writes nothing is over at once.
-    pub fn leave(&mut self, slot: u32) {
-        let row = &self.slots[slot as usize];
+    pub fn leave(&mut self, slot: RowId) {
+        let row = &self.slots[slot.index()];
         if row.is_unused() && self.find(row.row) == Some(slot) {
             self.in_use[row.row as usize / 64] &= !(1 << (row.row % 64));
             self.free.push(slot);
@@ -258,15 +266,15 @@ impl Rows {
     }
 }
 
-impl std::ops::Index<u32> for Rows {
+impl std::ops::Index<RowId> for Rows {
     type Output = Row;
-    fn index(&self, slot: u32) -> &Row {
-        &self.slots[slot as usize]
+    fn index(&self, slot: RowId) -> &Row {
+        &self.slots[slot.index()]
     }
 }
 
-impl std::ops::IndexMut<u32> for Rows {
-    fn index_mut(&mut self, slot: u32) -> &mut Row {
-        &mut self.slots[slot as usize]
+impl std::ops::IndexMut<RowId> for Rows {
+    fn index_mut(&mut self, slot: RowId) -> &mut Row {
+        &mut self.slots[slot.index()]
     }
 }

@@ -108,7 +108,7 @@ fn command(id: u32, page: u64, pages: u32) -> Command {
     let (lba, sectors) = (Lba(page * u64::from(PAGE)), pages * PAGE);
     let predictable = PredictableLatency::Off;
     Command {
-        id,
+        id: id.into(),
         op: Op::Read,
         lba,
         sectors,
@@ -135,7 +135,7 @@ fn ends(array: &mut Array, at: Instant, commands: Vec<Command>) -> Vec<Instant> 
     commands.into_iter().for_each(|command| array.submit(at, command));
     while let Some(done) = array.advance_before(Instant::NEVER) {
         assert_eq!(done.status, Status::Success);
-        ends[done.id as usize] = done.at;
+        ends[done.id.index()] = done.at;
     }
     assert_eq!(array.rows_under_way(), 0);
     ends

@@ -1,6 +1,7 @@
 //! The timeline of an array beside those of its drives: its own slow requests, with their steps
 //! where latencies are attributed.
 
+use super::under_way::RequestId;
 use super::{Array, MemberLink};
 use crate::drive::{SLOW_FACTOR, SlowCommand, Storage, TimelineSpec, Walked};
 use crate::flash::Room;
@@ -32,9 +33,9 @@ impl Array {
 
 impl<L: MemberLink> Array<L> {
     #[inline]
-    pub(super) fn timeline_begins(&mut self, now: Instant, request: u32) {
+    pub(super) fn timeline_begins(&mut self, now: Instant, request: RequestId) {
         if let Some(timeline) = &mut self.timeline {
-            let request = request as usize;
+            let request = request.index();
             if request >= timeline.came.len() {
                 timeline.came.resize(request + 1, now);
             }
@@ -44,16 +45,16 @@ impl<L: MemberLink> Array<L> {
 
     /// A request is done; the books of it are closed.
     #[inline]
-    pub(super) fn timeline_completes(&mut self, now: Instant, request: u32) {
+    pub(super) fn timeline_completes(&mut self, now: Instant, request: RequestId) {
         if self.timeline.is_some() {
             self.timeline_completes_on_demand(now, request);
         }
     }
 
     #[inline(never)]
-    fn timeline_completes_on_demand(&mut self, now: Instant, request: u32) {
+    fn timeline_completes_on_demand(&mut self, now: Instant, request: RequestId) {
         let Some(timeline) = &mut self.timeline else { return };
-        let start = timeline.came[request as usize];
+        let start = timeline.came[request.index()];
         if now.since(start) < timeline.slow || !timeline.room.take(start, now) {
             return;
         }

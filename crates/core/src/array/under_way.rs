@@ -1,7 +1,14 @@
 //! Requests of the host, commands at members and timers: what an array has under way.
 
+use super::piece::{PieceId, RebuildId};
+use super::rows::RowId;
 use crate::drive::{Command, Status};
 use crate::units::{Instant, Member};
+
+crate::id! {
+    /// A request: its place among those under way.
+    pub(super) RequestId
+}
 
 /// A request of the host under way.
 #[derive(Clone, Debug)]
@@ -13,7 +20,7 @@ pub(super) struct Request {
     pub gc_blocked: bool,
     pub gc_blocked_at_split: bool,
     /// The first of its pieces.
-    pub pieces: u32,
+    pub pieces: PieceId,
     pub versions: Option<Box<[u32]>>,
 }
 
@@ -31,28 +38,28 @@ pub(super) struct Io {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A piece, read from its own member.
-    Direct { piece: u32, ticket: u32 },
+    Direct { piece: PieceId, ticket: u32 },
     /// A computed piece: another member's share.
-    Rest { rebuild: u32, ticket: u32 },
+    Rest { rebuild: RebuildId, ticket: u32 },
     /// An update of a row: page `index` as it was.
-    Old { slot: u32, index: u32, ticket: u32 },
+    Old { slot: RowId, index: u32, ticket: u32 },
     /// An update of a row: page `index` is written.
-    Write { slot: u32, index: u32 },
+    Write { slot: RowId, index: u32 },
     /// A flush of the request.
-    Flush { request: u32 },
+    Flush { request: RequestId },
 }
 
 /// An event of the array's own, at a time that no member announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// A piece has been computed.
-    Computed { piece: u32, ticket: u32 },
+    Computed { piece: PieceId, ticket: u32 },
     /// A read has waited alone for long enough.
-    Hedge { piece: u32, ticket: u32 },
+    Hedge { piece: PieceId, ticket: u32 },
     /// A write of a row may go to its member.
-    Write { slot: u32, index: u32 },
+    Write { slot: RowId, index: u32 },
     /// A request is answered from memory.
-    Answer { request: u32 },
+    Answer { request: RequestId },
     /// The member fails of which the settings say so.
     Fail,
     /// The commands in flight of a member that failed are aborted.

@@ -10,9 +10,10 @@
 //! not wait: any k pages of the row will do.
 
 use super::link::{Matter, MemberLink};
-use super::rows::{Phase, Row};
+use super::rows::{Phase, Row, RowId};
+use super::under_way::RequestId;
 use super::{Array, ArrayLayout, ArraySpec, Owner, Timer, parity};
-use crate::drive::{Command, Completion, Op, PredictableLatency, Stamp, Status};
+use crate::drive::{Command, CommandId, Completion, Op, PredictableLatency, Stamp, Status};
 use crate::units::{Duration, Instant, Member, SECTOR};
 use std::collections::VecDeque;
 
@@ -25,18 +26,18 @@ pub(super) struct WriteBack {
     /// Of those, the ones that no member took.
     pub kept: u64,
     /// Rows that wait to be written out, and how many are being.
-    pub queue: VecDeque<u32>,
+    pub queue: VecDeque<RowId>,
     pub active: u32,
     pub depth: u32,
     /// [`Array::write_out`] begins rows.
     pub begins: bool,
     /// Requests that wait for room.
-    stalled: VecDeque<u32>,
+    stalled: VecDeque<RequestId>,
     /// A new member: the row that is restored next, and those that are being.
     pub next_restore: u32,
     pub restoring: Vec<u32>,
     /// Requests that are being told that their row is written: a place that is used again.
-    told: Vec<u32>,
+    told: Vec<RequestId>,
 }
 
 impl WriteBack {
@@ -73,7 +74,7 @@ impl Row {
 }
 
 impl<L: MemberLink> Array<L> {
-    pub(super) fn begin_write(&mut self, now: Instant, request: u32) {
+    pub(super) fn begin_write(&mut self, now: Instant, request: RequestId) {
         if self.writes.room == 0 {
             self.take_pages(now, request, true);
             return;
@@ -86,7 +87,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// A request fits when the cache has room for its pages, or is empty.
-    fn fits(&self, request: u32) -> bool {
+    fn fits(&self, request: RequestId) -> bool {
         let command = &self.requests[request].command;
         let pages = u64::from(command.sectors / self.layout.page_sectors) + 2;
         self.writes.held == self.writes.kept || self.writes.held + pages <= self.writes.room
@@ -94,7 +95,7 @@ impl<L: MemberLink> Array<L> {
 
     /// Puts the request's pages into their rows. With `waits` it completes when they are written.
     /// Pages that no member would keep are refused.
-    fn take_pages(&mut self, now: Instant, request: u32, waits: bool) {
+    fn take_pages(&mut self, now: Instant, request: RequestId, waits: bool) {
         let (lba, sectors) = (
             self.requests[request].command.lba.0,
             u64::from(self.requests[request].command.sectors),
@@ -138,7 +139,7 @@ impl<L: MemberLink> Array<L> {
         }
     }
 
-    pub(super) fn begin_update(&mut self, now: Instant, slot: u32) {
+    pub(super) fn begin_update(&mut self, now: Instant, slot: RowId) {
         let ticket = self.ticket();
         let row = &mut self.rows[slot];
         (row.phase, row.ticket) = (Phase::Reading, ticket);
@@ -146,7 +147,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// Asks for the old pages that the update still needs; goes on when there are none.
-    fn look_at_update(&mut self, now: Instant, slot: u32, first: bool) {
+    fn look_at_update(&mut self, now: Instant, slot: RowId, first: bool) {
         self.fail_who_cannot_read(now, slot);
         let row = &self.rows[slot];
         if row.restore != 0 && self.obtainable(slot).count_ones() < self.layout.data {
@@ -182,7 +183,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// The old pages that the update is to read, as a mask by index, and what for.
-    fn plan(&self, now: Instant, slot: u32) -> (u32, Method) {
+    fn plan(&self, now: Instant, slot: RowId) -> (u32, Method) {
         let row = &self.rows[slot];
         let (k, n) = (self.layout.data, self.layout.members);
         let (data, parity) = ((1u32 << k) - 1, ((1u64 << n) - 1) as u32 & !((1u32 << k) - 1));
@@ -222,7 +223,7 @@ impl<L: MemberLink> Array<L> {
 
     /// k pages of the row from which all others follow: known ones first, then those that come
     /// soonest.
-    fn any_of(&self, now: Instant, slot: u32, readable: u32) -> u32 {
+    fn any_of(&self, now: Instant, slot: RowId, readable: u32) -> u32 {
         let row = &self.rows[slot];
         let mut order: Vec<(u64, u32)> = (0..self.layout.members)
             .filter(|index| readable >> index & 1 == 1)
@@ -255,7 +256,7 @@ impl<L: MemberLink> Array<L> {
     pub(super) fn old_done(
         &mut self,
         now: Instant,
-        slot: u32,
+        slot: RowId,
         index: u32,
         ticket: u32,
         completion: Completion,
@@ -288,7 +289,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// Everything is known: the row is written as soon as nobody reads it whole.
-    fn update_ready(&mut self, now: Instant, slot: u32) {
+    fn update_ready(&mut self, now: Instant, slot: RowId) {
         self.rows[slot].phase = Phase::Ready;
         match self.rows[slot].readers {
             0 => self.write_row(now, slot),
@@ -297,14 +298,14 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// A reader of the whole row has left.
-    pub(super) fn reader_left(&mut self, now: Instant, slot: u32) {
+    pub(super) fn reader_left(&mut self, now: Instant, slot: RowId) {
         if self.rows[slot].readers == 0 && self.rows[slot].phase == Phase::Ready {
             self.led_by_readers(slot, |array| array.write_row(now, slot));
         }
         self.rows.leave(slot);
     }
 
-    fn write_row(&mut self, now: Instant, slot: u32) {
+    fn write_row(&mut self, now: Instant, slot: RowId) {
         let row = &mut self.rows[slot];
         if row.known.count_ones() < self.layout.data {
             row.baseless = row.now.partial & !row.known;
@@ -336,7 +337,7 @@ impl<L: MemberLink> Array<L> {
         }
     }
 
-    pub(super) fn submit_write(&mut self, now: Instant, slot: u32, index: u32) {
+    pub(super) fn submit_write(&mut self, now: Instant, slot: RowId, index: u32) {
         let row = &self.rows[slot];
         let (lba, member) = (self.layout.lba(row.row), self.layout.member(row.row, index));
         if self.members[member.index()].state == super::members::State::Dead {
@@ -345,7 +346,7 @@ impl<L: MemberLink> Array<L> {
         let stamp =
             row.new.get(index as usize).map(|version| Stamp { version: *version, beneath: 0 });
         let command = Command {
-            id: 0,
+            id: CommandId::default(),
             op: Op::Write,
             lba,
             sectors: self.layout.page_sectors,
@@ -359,7 +360,7 @@ impl<L: MemberLink> Array<L> {
     }
 
     /// Computes the content of the row after the update.
-    fn compute_row(&mut self, slot: u32) {
+    fn compute_row(&mut self, slot: RowId) {
         if !self.content {
             return;
         }
@@ -407,7 +408,7 @@ impl<L: MemberLink> Array<L> {
     pub(super) fn write_done(
         &mut self,
         now: Instant,
-        (slot, index): (u32, u32),
+        (slot, index): (RowId, u32),
         member: Member,
         status: Status,
     ) {
@@ -420,7 +421,7 @@ impl<L: MemberLink> Array<L> {
         }
     }
 
-    fn update_done(&mut self, now: Instant, slot: u32) {
+    fn update_done(&mut self, now: Instant, slot: RowId) {
         self.keep_what_no_member_took(slot);
         let waiters = std::mem::replace(
             &mut self.rows[slot].now.waiters,

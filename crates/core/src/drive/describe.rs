@@ -2,7 +2,7 @@
 //! whose requests did not all complete (which is a defect, and must not pass in silence).
 
 use crate::drive::Drive;
-use crate::drive::buffer::slots::State;
+use crate::drive::buffer::slot::State;
 use crate::units::Die;
 
 impl Drive {

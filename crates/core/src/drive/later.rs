@@ -1,6 +1,7 @@
 //! Work that is due at a time of its own, and that no flash operation announces.
 
-use crate::drive::Drive;
+use crate::drive::parity::RebuildId;
+use crate::drive::{CommandId, Drive, RequestId};
 use crate::sim::Ring;
 use crate::units::Instant;
 
@@ -8,13 +9,13 @@ use crate::units::Instant;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::drive) enum Task {
     /// A request that needed no flash ends: the write buffer or DRAM served it.
-    Served { request: u32 },
+    Served { request: RequestId },
     /// The data of a read is decoded.
-    Decoded { request: u32 },
+    Decoded { request: RequestId },
     /// A write without a request ends: the write buffer has it.
-    Taken { id: u32 },
+    Taken { id: CommandId },
     /// The XOR of a reconstructed page ends.
-    Reconstructed { rebuild: u32 },
+    Reconstructed { rebuild: RebuildId },
     /// The scrubber's next page.
     Scrub,
     /// Failures that left something to do.
@@ -92,11 +93,11 @@ mod tests {
         let at = Instant::from_ns;
         let mut later = Later::default();
         later.put(at(20), Task::Scrub);
-        later.put(at(10), Task::Served { request: 1 });
-        later.put(at(10), Task::Reconstructed { rebuild: 2 });
+        later.put(at(10), Task::Served { request: RequestId(1) });
+        later.put(at(10), Task::Reconstructed { rebuild: RebuildId(2) });
         assert_eq!((later.next_at(), later.take(at(9))), (at(10), None));
-        assert_eq!(later.take(at(10)), Some(Task::Served { request: 1 }));
-        assert_eq!(later.take(at(10)), Some(Task::Reconstructed { rebuild: 2 }));
+        assert_eq!(later.take(at(10)), Some(Task::Served { request: RequestId(1) }));
+        assert_eq!(later.take(at(10)), Some(Task::Reconstructed { rebuild: RebuildId(2) }));
         assert_eq!((later.take(at(10)), later.take(at(20))), (None, Some(Task::Scrub)));
         assert_eq!(later.next_at(), Instant::NEVER);
     }

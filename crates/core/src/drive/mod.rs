@@ -41,7 +41,9 @@ pub use crash::journal::JOURNAL_ENTRY;
 pub use crash::recovery::{CrashImage, Recovered, RecoverySpec};
 pub use crash::{power_cut::AtRisk, shut_down::Rest};
 pub use dies::power::PowerSpec;
-pub use face::command::{Command, Completion, Payload, PredictableLatency, Stamp, Status};
+pub use face::command::{
+    Command, CommandId, Completion, Payload, PredictableLatency, Stamp, Status,
+};
 pub use face::spec::{Arbitration, FirmwareSpec};
 pub use gc::mode::RunsAtOnce;
 pub use gc::windows::{WindowSchedule, Windows};
@@ -56,16 +58,17 @@ pub use spec::{
 };
 pub use storage::{Step, Storage, Walked};
 
-use crate::flash::{Block, ChannelOrder, ChannelTake, Device, Flash, Rating};
+use crate::flash::{Block, ChannelOrder, ChannelTake, Device, Flash, OpId, Rating};
 use crate::ftl::{GcSpec, PageMap, Translation};
 use crate::sim::Slab;
 use crate::stats::Counters;
 use crate::units::{Duration, Instant, Lba, Lpn};
+use buffer::slot::SlotId;
 use buffer::slots::WriteBuffer;
 use dies::gate::Gate;
 use dies::queues::{DieQueues, FlashOp};
 use face::ports::Ports;
-use face::request::{Asked, Content, Request};
+use face::request::{Asked, Content, Request, RequestId};
 use gc::domains::Collector;
 use gc::mode::{Lease, Scope};
 use later::{Later, Task};
@@ -78,13 +81,13 @@ pub struct Drive {
     flash: Flash,
     ftl: PageMap,
     ports: Ports,
-    requests: Slab<Request>,
-    ops: Slab<FlashOp>,
+    requests: Slab<RequestId, Request>,
+    ops: Slab<OpId, FlashOp>,
     queues: Vec<DieQueues>,
     /// When operations start.
     dispatching: dies::schedule::Dispatching,
     /// Strict FIFO only: every waiting host operation, oldest first.
-    in_order: VecDeque<u32>,
+    in_order: VecDeque<OpId>,
     next_sequence: u64,
     buffer: WriteBuffer,
     writes: io::write::WritePath,
@@ -300,7 +303,7 @@ impl Drive {
 
     /// Takes back a command that still waits in the queue (NVMe Abort is best effort): true when it
     /// will complete as [`Status::Aborted`], false when it is being worked on or unknown.
-    pub fn abort(&mut self, now: Instant, id: u32) -> bool {
+    pub fn abort(&mut self, now: Instant, id: CommandId) -> bool {
         match self.ports.take_queued(id) {
             Some(command) => {
                 let leaves = self.ports.complete_aborted(now, command);
@@ -338,7 +341,7 @@ impl Drive {
         }
     }
 
-    fn in_range(&self, request: u32) -> bool {
+    fn in_range(&self, request: RequestId) -> bool {
         let Asked { op, lba, sectors, .. } = &self.requests[request].command;
         *op == Op::Flush
             || (*sectors > 0

@@ -189,8 +189,8 @@ fn age(
         let half = half.max(ageing.valid + 1);
         ageing.place(map, lpn, lane, half, stale_rows, &mut work)?;
     }
-    for ageing in lanes.iter().filter(|ageing| ageing.slot > 0) {
-        work.padded += u64::from(layout.units_per_row - ageing.slot);
+    for ageing in lanes.iter().filter(|ageing| ageing.filled > 0) {
+        work.padded += u64::from(layout.units_per_row - ageing.filled);
         map.row_programmed(ageing.row);
     }
     Ok(Preconditioned { waf: waf(&work), work, passes: 0.0, settled: true })
@@ -203,7 +203,8 @@ struct Ageing {
     /// The open block begins with stale rows.
     begins_stale: bool,
     row: crate::units::Ppn,
-    slot: u32,
+    /// Pages of the row that are written.
+    filled: u32,
 }
 
 impl Ageing {
@@ -220,16 +221,16 @@ impl Ageing {
         if self.valid >= half {
             return Ok(());
         }
-        if self.slot == 0 {
+        if self.filled == 0 {
             self.open_row(map, lane, half, stale_rows, work)?;
         }
-        map.commit(lpn, crate::units::Ppn(self.row.0 + self.slot));
-        self.slot = (self.slot + 1) % map.layout().units_per_row;
+        map.commit(lpn, crate::units::Ppn(self.row.0 + self.filled));
+        self.filled = (self.filled + 1) % map.layout().units_per_row;
         self.valid += 1;
         let is_parity = lpn.0 >= map.logical();
         work.parity += u64::from(is_parity);
         work.written += u64::from(!is_parity);
-        if self.slot == 0 {
+        if self.filled == 0 {
             map.row_programmed(self.row);
         }
         Ok(())

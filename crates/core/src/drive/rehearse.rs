@@ -6,7 +6,7 @@
 //! read copies the whole drive and plays what is left of a collection, so it is for small drives
 //! and few reads.
 
-use crate::drive::{BusyRemaining, Drive, PredictableLatency};
+use crate::drive::{BusyRemaining, Drive, PredictableLatency, RequestId};
 use crate::units::Die;
 use crate::units::{Duration, Instant};
 
@@ -31,7 +31,7 @@ impl Drive {
     pub(in crate::drive) fn rehearse(
         &self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         moment: Moment,
     ) -> Duration {
         let mut twin = self.clone();

@@ -23,6 +23,7 @@ mod tolerant;
 mod whole;
 
 use super::{Command, Completion, Drive, DriveSpec, Op, PredictableLatency, Status};
+use crate::drive::CommandId;
 use crate::flash::tests::ttflash_256g;
 use crate::flash::{Device, Layout};
 use crate::ftl::{FtlSpec, GcSpec, PageMap, Stream};
@@ -104,9 +105,16 @@ impl Bench {
         Times::of(&self.device)
     }
 
-    fn submit(&mut self, at: Instant, op: Op, first_sector: u64, sectors: u32, fua: bool) -> u32 {
+    fn submit(
+        &mut self,
+        at: Instant,
+        op: Op,
+        first_sector: u64,
+        sectors: u32,
+        fua: bool,
+    ) -> CommandId {
         self.advance_to(at);
-        let id = self.next_id;
+        let id = CommandId(self.next_id);
         self.next_id += 1;
         let command = Command {
             id,
@@ -123,15 +131,15 @@ impl Bench {
         id
     }
 
-    fn read(&mut self, at: Instant, lpn: u64) -> u32 {
+    fn read(&mut self, at: Instant, lpn: u64) -> CommandId {
         self.submit(at, Op::Read, lpn * u64::from(PAGE), PAGE, false)
     }
 
-    fn write(&mut self, at: Instant, lpn: u64) -> u32 {
+    fn write(&mut self, at: Instant, lpn: u64) -> CommandId {
         self.submit(at, Op::Write, lpn * u64::from(PAGE), PAGE, false)
     }
 
-    fn flush(&mut self, at: Instant) -> u32 {
+    fn flush(&mut self, at: Instant) -> CommandId {
         self.submit(at, Op::Flush, 0, 0, false)
     }
 
@@ -145,13 +153,13 @@ impl Bench {
         self.advance_to(Instant::NEVER);
     }
 
-    fn completion(&mut self, id: u32) -> &Completion {
+    fn completion(&mut self, id: CommandId) -> &Completion {
         self.run();
         self.done.iter().find(|completion| completion.id == id).expect("every command completes")
     }
 
     /// When command `id` reaches the host.
-    fn end_of(&mut self, id: u32) -> Instant {
+    fn end_of(&mut self, id: CommandId) -> Instant {
         let completion = self.completion(id);
         assert_eq!(completion.status, Status::Success);
         completion.at

@@ -4,8 +4,9 @@
 use super::dies::queues::{FlashOp, Owner};
 use super::gc::mode::Admission;
 use super::{Drive, Status};
+use crate::drive::parity::RebuildId;
+use crate::drive::{OpId, SlotId};
 use crate::flash::{BOOKED, Fired, LEAN, WATCHED};
-use crate::sim::NIL;
 use crate::units::Die;
 use crate::units::Instant;
 
@@ -104,7 +105,7 @@ impl Drive {
     /// The end of an operation at which no optional feature looks; false where one may, and where a
     /// read waits for others: then nothing was done.
     #[inline(always)]
-    fn ends_shortly<const WAY: u8>(&mut self, now: Instant, op: u32, fired: Fired) -> bool {
+    fn ends_shortly<const WAY: u8>(&mut self, now: Instant, op: OpId, fired: Fired) -> bool {
         match self.ops[op].owner {
             Owner::Direct { id } => {
                 self.direct_read_ended(now, op, id, fired.behind_gc());
@@ -135,7 +136,7 @@ impl Drive {
 
     /// The die of a copy's operation that ended, if its chain goes on at once.
     #[inline(always)]
-    fn copy_ended<const WAY: u8>(&mut self, now: Instant, op: u32, fired: Fired) -> Option<Die> {
+    fn copy_ended<const WAY: u8>(&mut self, now: Instant, op: OpId, fired: Fired) -> Option<Die> {
         let straight = self.collector.way.is_straight && !self.watches;
         let die = fired.free().filter(|_| straight)?;
         if WAY != LEAN {
@@ -162,7 +163,7 @@ impl Drive {
 
     /// Ends the program of a row of the host.
     #[inline(always)]
-    fn row_ends_directly<const WAY: u8>(&mut self, now: Instant, op: u32, first_slot: u32) {
+    fn row_ends_directly<const WAY: u8>(&mut self, now: Instant, op: OpId, first_slot: SlotId) {
         let die = self.flash.layout.die_of(self.ops[op].lane);
         if WAY != LEAN {
             self.book_end(now, op, die);
@@ -178,7 +179,7 @@ impl Drive {
 
     /// A flash operation is done.
     #[inline]
-    pub(in crate::drive) fn op_done(&mut self, now: Instant, op: u32, behind_gc: bool) {
+    pub(in crate::drive) fn op_done(&mut self, now: Instant, op: OpId, behind_gc: bool) {
         let operation = &mut self.ops[op];
         let FlashOp { owner, lane, class, .. } = *operation;
         operation.gc_met.and_in_flash(behind_gc && class.is_of_host());
@@ -192,7 +193,7 @@ impl Drive {
         }
         self.tell_owner(now, op, owner, die);
         self.book_told();
-        debug_assert_ne!(op, NIL);
+        debug_assert_ne!(op, OpId::NIL);
         match owner {
             // Its chain keeps the place.
             Owner::ChainRead { .. } | Owner::ChainProgram { .. } => {}
@@ -213,7 +214,7 @@ impl Drive {
 
     /// Tells the owner of an operation that it is done.
     #[inline]
-    fn tell_owner(&mut self, now: Instant, op: u32, owner: Owner, die: Die) {
+    fn tell_owner(&mut self, now: Instant, op: OpId, owner: Owner, die: Die) {
         match owner {
             Owner::Request { request, first } => {
                 self.collector.user_read_ended(die);
@@ -267,11 +268,16 @@ impl Drive {
     pub(in crate::drive) fn ends_directly(
         &mut self,
         now: Instant,
-        op: u32,
+        op: OpId,
         behind_gc: bool,
     ) -> bool {
         let FlashOp {
-            owner: Owner::Request { request, .. }, lane, ppn, units: 1, feeds: NIL, ..
+            owner: Owner::Request { request, .. },
+            lane,
+            ppn,
+            units: 1,
+            feeds: RebuildId::NIL,
+            ..
         } = self.ops[op]
         else {
             return false;

@@ -240,7 +240,7 @@ impl Blame {
     pub fn keeper_of(&self, operation: &Operation) -> Keeper {
         match Keeper::of(operation) {
             Keeper::Program
-                if self.sent_by_flush.get(operation.token as usize).is_some_and(|sent| *sent) =>
+                if self.sent_by_flush.get(operation.token.index()).is_some_and(|sent| *sent) =>
             {
                 Keeper::Flush
             }

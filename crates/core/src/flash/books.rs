@@ -3,7 +3,7 @@
 
 use super::blame::{Blame, Doing, KEEPERS, Kept, Waits, Whose};
 use super::channel::Reserved;
-use super::{Flash, LEAN};
+use super::{Flash, LEAN, OpId};
 use crate::units::{Die, Instant};
 
 impl Flash {
@@ -69,9 +69,9 @@ impl Flash {
     }
 
     /// Says of the operation with this token whether a flush has sent it to flash.
-    pub fn sent_by_flush(&mut self, token: u32, sent: bool) {
+    pub fn sent_by_flush(&mut self, token: OpId, sent: bool) {
         let Some(blame) = &mut self.blame else { return };
-        let at = token as usize;
+        let at = token.index();
         if at >= blame.sent_by_flush.len() {
             blame.sent_by_flush.resize(at + 1, false);
         }

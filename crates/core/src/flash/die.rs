@@ -49,13 +49,18 @@ pub enum What {
     },
 }
 
+crate::id! {
+    /// An operation of the flash, by the number that the drive has for it.
+    pub OpId, or NIL
+}
+
 /// An operation for a die, with the caller's token for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     /// The operation.
     pub what: What,
     /// Comes back when it is done.
-    pub token: u32,
+    pub token: OpId,
     /// Done for garbage collection: its waiters are blocked by garbage collection.
     pub gc: bool,
 }
@@ -156,7 +161,8 @@ pub(super) struct DieState {
 
 impl DieState {
     pub fn new(channel: Channel) -> Self {
-        let nothing = Operation { what: What::Erase { block: Block(0) }, token: 0, gc: false };
+        let nothing =
+            Operation { what: What::Erase { block: Block(0) }, token: OpId(0), gc: false };
         Self {
             channel,
             phase: Phase::Idle,

@@ -4,7 +4,7 @@ use super::Flash;
 use super::activity::Act;
 use super::blame::Whose;
 use super::channel::{Crossing, Reserved};
-use super::die::{Operation, Phase, What};
+use super::die::{OpId, Operation, Phase, What};
 use super::fired::Fired;
 use super::retry::{Begun, Next};
 use super::whole::Copied;
@@ -27,13 +27,13 @@ impl Flash {
     /// Its arguments go in registers, so that an operation never lies in memory where this is not
     /// called.
     #[inline(never)]
-    fn start_booked(&mut self, now: Instant, die: Die, what: What, (token, gc): (u32, bool)) {
+    fn start_booked(&mut self, now: Instant, die: Die, what: What, (token, gc): (OpId, bool)) {
         self.start_as::<BOOKED>(now, die, Operation { what, token, gc });
     }
 
     /// Likewise.
     #[inline(never)]
-    fn start_watched(&mut self, now: Instant, die: Die, what: What, (token, gc): (u32, bool)) {
+    fn start_watched(&mut self, now: Instant, die: Die, what: What, (token, gc): (OpId, bool)) {
         self.start_as::<WATCHED>(now, die, Operation { what, token, gc });
     }
 

@@ -1,5 +1,6 @@
 //! The outcome of a timer of the flash.
 
+use super::die::OpId;
 use crate::sim::NIL;
 use crate::units::Die;
 
@@ -32,8 +33,8 @@ impl Fired {
 
     /// An operation is done.
     #[inline]
-    pub(super) fn ended(token: u32, behind_gc: bool) -> Self {
-        Self { ended: u64::from(token) | u64::from(behind_gc) << 32, ..Self::NOTHING }
+    pub(super) fn ended(token: OpId, behind_gc: bool) -> Self {
+        Self { ended: u64::from(token.0) | u64::from(behind_gc) << 32, ..Self::NOTHING }
     }
 
     /// Besides, the die in `slot` may be given the next operation.
@@ -51,8 +52,8 @@ impl Fired {
 
     /// The operation that is done.
     #[inline]
-    pub fn done(self) -> Option<u32> {
-        (self.ended as u32 != NIL).then_some(self.ended as u32)
+    pub fn done(self) -> Option<OpId> {
+        OpId(self.ended as u32).some()
     }
 
     /// The operation that is done waited on the channel for a garbage collection.

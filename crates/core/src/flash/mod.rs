@@ -63,7 +63,7 @@ pub use blame::{Doing, Keeper, Kept, Waits};
 pub(crate) use blame::{add_kept, kept_between};
 pub use capacity::{Capacity, lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry, PageOrder};
-pub use die::{Operation, What};
+pub use die::{OpId, Operation, What};
 pub use endurance::Rating;
 pub use errors::{BitErrors, ErrorCounters, ErrorModel, Found};
 pub use faults::{FaultDraws, FaultSpec};
@@ -138,7 +138,7 @@ pub struct Flash {
     spares: Option<Box<spare::Spares>>,
     /// Reads of the host whose command or data began to wait behind garbage collection on the
     /// channel, where the drive fails such reads.
-    behind_gc: Vec<u32>,
+    behind_gc: Vec<OpId>,
     reports_waits: bool,
     /// Sectors that whole copies send over the channel, either way.
     copy_sectors: u32,
@@ -336,7 +336,7 @@ impl Flash {
 
     /// A read that began to wait behind garbage collection on its channel, since this was asked
     /// last.
-    pub fn next_behind_gc(&mut self) -> Option<u32> {
+    pub fn next_behind_gc(&mut self) -> Option<OpId> {
         self.behind_gc.pop()
     }
 

@@ -83,7 +83,7 @@ impl ChannelOrder {
 mod tests {
     use super::super::blame::Whose;
     use super::*;
-    use crate::flash::{Operation, What};
+    use crate::flash::{OpId, Operation, What};
     use crate::sim::Rng;
     use crate::units::{Duration, Ppn};
 
@@ -138,7 +138,7 @@ mod tests {
             let start = line.get(at).map_or(free.max(ask.at), |next| next.start.as_ns());
             free = free.max(ask.at) + ask.time;
             let what = What::Read { page: Ppn(0), sectors: 1 };
-            let operation = Operation { what, token: token as u32, gc: false };
+            let operation = Operation { what, token: OpId(token as u32), gc: false };
             line.insert(
                 at,
                 Pending {
@@ -157,7 +157,7 @@ mod tests {
             for moved in line.iter_mut().skip(at + 1) {
                 let later = Duration::from_ns(ask.time);
                 (moved.start, moved.end) = (moved.start + later, moved.end + later);
-                starts[moved.operation.token as usize] += ask.time;
+                starts[moved.operation.token.index()] += ask.time;
             }
         }
         starts

@@ -3,14 +3,14 @@
 
 use super::Flash;
 use super::channel::ChannelState;
-use super::die::{Operation, Phase, What};
+use super::die::{OpId, Operation, Phase, What};
 use crate::units::{Channel, Die, Duration, Instant, Ppn};
 
 impl Flash {
     /// The token of the collection's operation that the die works on, and what is left of it. The
     /// transfer that ends a read, or that repeats a program's data, waits for those that have the
     /// channel now. An operation that may be suspended is taken not to be suspended again.
-    pub fn gc_operation_left(&self, now: Instant, die: Die) -> Option<(u32, Duration)> {
+    pub fn gc_operation_left(&self, now: Instant, die: Die) -> Option<(OpId, Duration)> {
         if self.dies[die.index()].issued().0.gc { self.operation_left(now, die) } else { None }
     }
 
@@ -22,7 +22,7 @@ impl Flash {
     }
 
     /// The rest of any operation that the die works on.
-    pub fn operation_left(&self, now: Instant, die: Die) -> Option<(u32, Duration)> {
+    pub fn operation_left(&self, now: Instant, die: Die) -> Option<(OpId, Duration)> {
         let d = &self.dies[die.index()];
         let (operation, issued, _) = d.issued();
         if d.phase == Phase::Idle {
@@ -65,7 +65,7 @@ impl Flash {
 
     /// Garbage collection's operation that the die works on; one that reads have replaced is not
     /// it, nor one that ends at this instant.
-    pub fn gc_operation(&self, now: Instant, die: Die) -> Option<u32> {
+    pub fn gc_operation(&self, now: Instant, die: Die) -> Option<OpId> {
         let d = &self.dies[die.index()];
         let operation = d.issued().0;
         let is_last = match (d.phase, operation.what) {

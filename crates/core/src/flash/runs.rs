@@ -6,7 +6,7 @@
 //! from doing them one by one ([`Flash::may_run_copies`]).
 
 use super::channel::Crossing;
-use super::{Flash, Operation, WATCHED, What};
+use super::{Flash, OpId, Operation, WATCHED, What};
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
@@ -52,7 +52,7 @@ impl Flash {
         &mut self,
         now: Instant,
         die: Die,
-        token: u32,
+        token: OpId,
         copies: &[(Ppn, Ppn)],
         time: Duration,
         sectors: u32,

@@ -12,7 +12,7 @@
 //! such a page. Not modelled: a row that looks erased or whole after a cut, and pages of the same
 //! word line that an earlier program had filled (paired pages of program units below a word line).
 
-use super::die::{Operation, Phase, What};
+use super::die::{OpId, Operation, Phase, What};
 use super::runs::Run;
 use super::{Block, Device, Flash, GARBAGE};
 use crate::units::{Instant, Lpn, Ppn};
@@ -158,7 +158,7 @@ impl Flash {
 
     /// The power fails at `now`; everything before it has been done. `run` gives the copies of a
     /// run ([`What::Copies`]) by its token.
-    pub fn power_off(&mut self, now: Instant, run: impl Fn(u32) -> Run) {
+    pub fn power_off(&mut self, now: Instant, run: impl Fn(OpId) -> Run) {
         for slot in 0..self.dies.len() {
             if let Some(next) = self.dies[slot].preloaded_operation() {
                 self.never_began(&next);

@@ -29,7 +29,7 @@
 use super::activity::Act;
 use super::blame::{Keeper, Whose};
 use super::channel::Crossing;
-use super::die::{Operation, Phase, What};
+use super::die::{OpId, Operation, Phase, What};
 use super::fired::Fired;
 use super::pulses::{EraseLengths, Pulses};
 use super::stress::{BlockStress, Stress};
@@ -134,7 +134,7 @@ impl Flash {
 
     /// True when the die works on the operation with this token, which was stopped as often as it
     /// may be.
-    pub fn stops_no_more(&self, die: Die, token: u32) -> bool {
+    pub fn stops_no_more(&self, die: Die, token: OpId) -> bool {
         let Some(suspensions) = &self.suspensions else { return false };
         let work = suspensions.dies[die.index()].as_ref();
         work.is_some_and(|work| work.operation.token == token && suspensions.is_used_up(work))

@@ -2,7 +2,8 @@
 //! assertions of the physics.
 
 use super::{
-    ArrayTiming, Block, ChannelTiming, Device, Features, Fired, Flash, Geometry, Operation, What,
+    ArrayTiming, Block, ChannelTiming, Device, Features, Fired, Flash, Geometry, OpId, Operation,
+    What,
 };
 use crate::units::{Bandwidth, Bytes, Channel, Die, Duration, Instant, Lane, Ppn};
 
@@ -104,7 +105,7 @@ impl Bench {
     }
 
     fn start(&mut self, now: Instant, die: Die, what: What, token: u32) {
-        self.flash.start(now, die, Operation { what, token, gc: false });
+        self.flash.start(now, die, Operation { what, token: OpId(token), gc: false });
     }
 
     fn read(&mut self, now: Instant, die: Die, number: u32, token: u32) {
@@ -126,7 +127,7 @@ impl Bench {
 
     fn fire(&mut self) -> (Instant, Fired) {
         let (now, fired) = self.flash.fire();
-        self.done.extend(fired.done().map(|token| (now, token)));
+        self.done.extend(fired.done().map(|token| (now, token.0)));
         fired.free().into_iter().for_each(|die| self.flash.rest(die));
         (now, fired)
     }
@@ -346,7 +347,7 @@ fn cache_programs_hide_the_transfer_behind_the_array() {
         if fired.preload().is_some() && next < n {
             let (row, sectors) = (bench.page(Die(0), next), bench.page_sectors());
             let operation =
-                Operation { what: What::Program { row, sectors }, token: next, gc: false };
+                Operation { what: What::Program { row, sectors }, token: OpId(next), gc: false };
             bench.flash.preload(now, Die(0), operation);
             next += 1;
         }
@@ -385,7 +386,7 @@ fn a_held_channel_serves_the_collection_that_holds_it() {
     let mut bench = Bench::new(device()).all_written();
     bench.flash.hold_channel(Instant::START, Channel(0));
     let what = What::Read { page: bench.page(Die(0), 0), sectors: bench.page_sectors() };
-    bench.flash.start(Instant::START, Die(0), Operation { what, token: 1, gc: true });
+    bench.flash.start(Instant::START, Die(0), Operation { what, token: OpId(1), gc: true });
     bench.ends_at(Instant::START + bench.command() + bench.read_array() + bench.page_transfer(), 1);
 }
 
@@ -393,12 +394,12 @@ fn a_held_channel_serves_the_collection_that_holds_it() {
 fn a_transfer_behind_a_collections_transfer_says_so() {
     let mut bench = Bench::new(device()).all_written();
     let what = What::Read { page: bench.page(Die(0), 0), sectors: bench.page_sectors() };
-    bench.flash.start(Instant::START, Die(0), Operation { what, token: 1, gc: true });
+    bench.flash.start(Instant::START, Die(0), Operation { what, token: OpId(1), gc: true });
     bench.read(Instant::START, Die(1), 0, 2);
     let mut behind = Vec::new();
     while bench.flash.next_at() < Instant::NEVER {
         let (_, fired) = bench.fire();
-        behind.extend(fired.done().map(|token| (token, fired.behind_gc())));
+        behind.extend(fired.done().map(|token| (token.0, fired.behind_gc())));
     }
     assert_eq!(behind, [(1, false), (2, true)]);
 }

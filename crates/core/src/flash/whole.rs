@@ -16,7 +16,7 @@ use super::blame::Whose;
 use super::channel::Crossing;
 use super::die::Phase;
 use super::fired::Fired;
-use super::{Flash, Operation, WATCHED, What};
+use super::{Flash, OpId, Operation, WATCHED, What};
 use crate::units::{Channel, Die, Duration, Instant, Ppn};
 
 /// Everything before this was done. It says how far the flash was asked and is no state of it, so a
@@ -76,7 +76,7 @@ impl Flash {
         &mut self,
         now: Instant,
         die: Die,
-        token: u32,
+        token: OpId,
         (from, to): (Ppn, Ppn),
         sectors: u32,
     ) {
@@ -97,7 +97,7 @@ impl Flash {
 
     /// Starts the read of a copy in two events, where the host uses the channel, too.
     #[inline]
-    fn start_copy_in_two(&mut self, now: Instant, die: Die, token: u32, (from, to): (Ppn, Ppn)) {
+    fn start_copy_in_two(&mut self, now: Instant, die: Die, token: OpId, (from, to): (Ppn, Ppn)) {
         let d = &mut self.dies[die.index()];
         debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
         let operation = Operation { what: What::Copy { from, to }, token, gc: true };
@@ -132,7 +132,7 @@ impl Flash {
     }
 
     /// The token of the operation that the die works on, or of the last one.
-    pub fn token_of(&self, die: Die) -> u32 {
+    pub fn token_of(&self, die: Die) -> OpId {
         self.dies[die.index()].operation().token
     }
 

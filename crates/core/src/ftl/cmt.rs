@@ -13,7 +13,6 @@
 //! still being read is there already (it may become dirty meanwhile), but cannot leave.
 
 use super::{Mapping, PageMap};
-use crate::sim::NIL;
 use crate::units::{Bytes, Lpn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,27 +77,37 @@ const PROBATION: u8 = 0;
 const PROTECTED: u8 = 1;
 const LOADING: u8 = 2;
 
+crate::id! {
+    /// An entry of the cache.
+    pub EntryId, or NIL
+}
+
+crate::id! {
+    /// A miss: the cache has no entry, and one is being loaded.
+    pub MissId, or NIL
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     lpn: u32,
-    /// Neighbours in its segment; while it is loaded, `next` is the caller's tag. The next free
-    /// one.
-    next: u32,
-    previous: u32,
+    /// Neighbours in its segment; while it is loaded, `next` is the number of its miss. The next
+    /// free one.
+    next: EntryId,
+    previous: EntryId,
     /// The next one in its chain of the hash table.
-    chain: u32,
+    chain: EntryId,
     /// Neighbours among the dirty entries of its translation page; `previous_dirty` is itself when
     /// it is the first.
-    next_dirty: u32,
-    previous_dirty: u32,
+    next_dirty: EntryId,
+    previous_dirty: EntryId,
     segment: u8,
     dirty: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Segment {
-    newest: u32,
-    oldest: u32,
+    newest: EntryId,
+    oldest: EntryId,
     entries: u32,
 }
 
@@ -119,14 +128,14 @@ pub enum Room {
 #[derive(Clone, Debug)]
 pub struct Cmt {
     entries: Vec<Entry>,
-    free: u32,
+    free: EntryId,
     /// First of each chain.
-    buckets: Vec<u32>,
+    buckets: Vec<EntryId>,
     bucket_shift: u32,
     segments: [Segment; 2],
     protected_max: u32,
     /// By translation page: the first of its dirty entries.
-    dirty_of: Vec<u32>,
+    dirty_of: Vec<EntryId>,
     /// Log2 of the entries of a translation page.
     page_shift: u32,
 }
@@ -138,26 +147,26 @@ impl Cmt {
         let buckets = entries.next_power_of_two().max(2);
         let none = Entry {
             lpn: 0,
-            next: NIL,
-            previous: NIL,
-            chain: NIL,
-            next_dirty: NIL,
-            previous_dirty: NIL,
+            next: EntryId::NIL,
+            previous: EntryId::NIL,
+            chain: EntryId::NIL,
+            next_dirty: EntryId::NIL,
+            previous_dirty: EntryId::NIL,
             segment: LOADING,
             dirty: false,
         };
         let mut all = vec![none; entries as usize];
-        (1..)
-            .zip(&mut all)
-            .for_each(|(next, entry)| entry.next = if next == entries { NIL } else { next });
+        (1..).zip(&mut all).for_each(|(next, entry)| {
+            entry.next = if next == entries { EntryId::NIL } else { EntryId(next) }
+        });
         Self {
             entries: all,
-            free: if entries == 0 { NIL } else { 0 },
-            buckets: vec![NIL; buckets as usize],
+            free: if entries == 0 { EntryId::NIL } else { EntryId(0) },
+            buckets: vec![EntryId::NIL; buckets as usize],
             bucket_shift: 32 - buckets.trailing_zeros(),
-            segments: [Segment { newest: NIL, oldest: NIL, entries: 0 }; 2],
+            segments: [Segment { newest: EntryId::NIL, oldest: EntryId::NIL, entries: 0 }; 2],
             protected_max: (f64::from(entries) * protected) as u32,
-            dirty_of: vec![NIL; pages as usize],
+            dirty_of: vec![EntryId::NIL; pages as usize],
             page_shift,
         }
     }
@@ -180,10 +189,10 @@ impl Cmt {
 
     /// The entry of `lpn`, loaded or not.
     #[inline]
-    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+    pub fn find(&self, lpn: Lpn) -> Option<EntryId> {
         let mut at = self.buckets[self.bucket(lpn.0)];
-        while at != NIL {
-            let entry = &self.entries[at as usize];
+        while at != EntryId::NIL {
+            let entry = &self.entries[at.index()];
             if entry.lpn == lpn.0 {
                 return Some(at);
             }
@@ -194,21 +203,21 @@ impl Cmt {
 
     /// True when flash does not know what the entry says.
     #[inline]
-    pub fn is_dirty(&self, entry: u32) -> bool {
-        self.entries[entry as usize].dirty
+    pub fn is_dirty(&self, entry: EntryId) -> bool {
+        self.entries[entry.index()].dirty
     }
 
-    /// The tag of an entry that is being loaded.
+    /// The miss of an entry that is being loaded.
     #[inline]
-    pub fn loading(&self, entry: u32) -> Option<u32> {
-        let entry = &self.entries[entry as usize];
-        (entry.segment == LOADING).then_some(entry.next)
+    pub fn loading(&self, entry: EntryId) -> Option<MissId> {
+        let entry = &self.entries[entry.index()];
+        (entry.segment == LOADING).then_some(MissId(entry.next.0))
     }
 
     /// The entry is used.
     #[inline]
-    pub fn touch(&mut self, entry: u32) {
-        let segment = self.entries[entry as usize].segment;
+    pub fn touch(&mut self, entry: EntryId) {
+        let segment = self.entries[entry.index()].segment;
         if segment == LOADING {
             return;
         }
@@ -227,63 +236,65 @@ impl Cmt {
     /// Sees to it that one more entry fits: the least recently used on probation leaves, or the
     /// least recently used.
     pub fn make_room(&mut self) -> Room {
-        if self.free != NIL {
+        if self.free != EntryId::NIL {
             return Room::Free;
         }
         let oldest = match self.segments.map(|segment| segment.oldest) {
-            [NIL, NIL] => return Room::None,
-            [NIL, oldest] | [oldest, _] => oldest,
+            [EntryId::NIL, EntryId::NIL] => return Room::None,
+            [EntryId::NIL, oldest] | [oldest, _] => oldest,
         };
-        let Entry { lpn, dirty, .. } = self.entries[oldest as usize];
+        let Entry { lpn, dirty, .. } = self.entries[oldest.index()];
         self.clean(oldest);
         self.unlink(oldest);
         self.unchain(oldest);
-        self.entries[oldest as usize].next = self.free;
+        self.entries[oldest.index()].next = self.free;
         self.free = oldest;
         if dirty { Room::Dirty(Lpn(lpn)) } else { Room::Clean(Lpn(lpn)) }
     }
 
     /// True when [`Cmt::make_room`] would find some.
     pub fn has_room(&self) -> bool {
-        self.free != NIL || self.segments.iter().any(|segment| segment.oldest != NIL)
+        self.free != EntryId::NIL
+            || self.segments.iter().any(|segment| segment.oldest != EntryId::NIL)
     }
 
     /// A new entry for `lpn`, which has none, being loaded; there is room for it.
-    pub fn insert(&mut self, lpn: Lpn, tag: u32) -> u32 {
+    pub fn insert(&mut self, lpn: Lpn, miss: MissId) -> EntryId {
         let (at, bucket) = (self.free, self.bucket(lpn.0));
-        let entry = &mut self.entries[at as usize];
+        let entry = &mut self.entries[at.index()];
         self.free = entry.next;
-        (entry.lpn, entry.segment, entry.next, entry.previous) = (lpn.0, LOADING, tag, NIL);
+        (entry.lpn, entry.segment, entry.next, entry.previous) =
+            (lpn.0, LOADING, EntryId(miss.0), EntryId::NIL);
         entry.chain = self.buckets[bucket];
         self.buckets[bucket] = at;
         at
     }
 
     /// The entry is loaded: it is on probation from now on.
-    pub fn loaded(&mut self, entry: u32) {
+    pub fn loaded(&mut self, entry: EntryId) {
         self.link(entry, PROBATION);
     }
 
     /// Marks the entry as changed.
     #[inline]
-    pub fn set_dirty(&mut self, entry: u32) {
-        let page = self.page_of(Lpn(self.entries[entry as usize].lpn)) as usize;
-        let e = &mut self.entries[entry as usize];
+    pub fn set_dirty(&mut self, entry: EntryId) {
+        let page = self.page_of(Lpn(self.entries[entry.index()].lpn)) as usize;
+        let e = &mut self.entries[entry.index()];
         if e.dirty {
             return;
         }
         let first = std::mem::replace(&mut self.dirty_of[page], entry);
         (e.dirty, e.next_dirty, e.previous_dirty) = (true, first, entry);
-        if first != NIL {
-            self.entries[first as usize].previous_dirty = entry;
+        if first != EntryId::NIL {
+            self.entries[first.index()].previous_dirty = entry;
         }
     }
 
     /// Flash is told the dirty entries of a translation page: each page is given to `told`.
     pub fn clean_page(&mut self, page: u32, mut told: impl FnMut(Lpn)) {
-        let mut at = std::mem::replace(&mut self.dirty_of[page as usize], NIL);
-        while at != NIL {
-            let entry = &mut self.entries[at as usize];
+        let mut at = std::mem::replace(&mut self.dirty_of[page as usize], EntryId::NIL);
+        while at != EntryId::NIL {
+            let entry = &mut self.entries[at.index()];
             told(Lpn(entry.lpn));
             entry.dirty = false;
             at = entry.next_dirty;
@@ -291,63 +302,63 @@ impl Cmt {
     }
 
     /// Takes the entry out of the dirty ones of its page.
-    fn clean(&mut self, entry: u32) {
-        let Entry { lpn, next_dirty, previous_dirty, dirty, .. } = self.entries[entry as usize];
+    fn clean(&mut self, entry: EntryId) {
+        let Entry { lpn, next_dirty, previous_dirty, dirty, .. } = self.entries[entry.index()];
         if !dirty {
             return;
         }
-        self.entries[entry as usize].dirty = false;
+        self.entries[entry.index()].dirty = false;
         let is_first = previous_dirty == entry;
         if is_first {
             let page = self.page_of(Lpn(lpn)) as usize;
             self.dirty_of[page] = next_dirty;
         } else {
-            self.entries[previous_dirty as usize].next_dirty = next_dirty;
+            self.entries[previous_dirty.index()].next_dirty = next_dirty;
         }
-        if next_dirty != NIL {
-            self.entries[next_dirty as usize].previous_dirty =
+        if next_dirty != EntryId::NIL {
+            self.entries[next_dirty.index()].previous_dirty =
                 if is_first { next_dirty } else { previous_dirty };
         }
     }
 
-    fn link(&mut self, entry: u32, segment: u8) {
+    fn link(&mut self, entry: EntryId, segment: u8) {
         let s = &mut self.segments[segment as usize];
         let newest = std::mem::replace(&mut s.newest, entry);
         s.entries += 1;
         match newest {
-            NIL => s.oldest = entry,
-            newest => self.entries[newest as usize].previous = entry,
+            EntryId::NIL => s.oldest = entry,
+            newest => self.entries[newest.index()].previous = entry,
         }
-        let e = &mut self.entries[entry as usize];
-        (e.next, e.previous, e.segment) = (newest, NIL, segment);
+        let e = &mut self.entries[entry.index()];
+        (e.next, e.previous, e.segment) = (newest, EntryId::NIL, segment);
     }
 
-    fn unlink(&mut self, entry: u32) {
-        let Entry { next, previous, segment, .. } = self.entries[entry as usize];
+    fn unlink(&mut self, entry: EntryId) {
+        let Entry { next, previous, segment, .. } = self.entries[entry.index()];
         let s = &mut self.segments[segment as usize];
         s.entries -= 1;
         match previous {
-            NIL => s.newest = next,
-            before => self.entries[before as usize].next = next,
+            EntryId::NIL => s.newest = next,
+            before => self.entries[before.index()].next = next,
         }
         match next {
-            NIL => self.segments[segment as usize].oldest = previous,
-            after => self.entries[after as usize].previous = previous,
+            EntryId::NIL => self.segments[segment as usize].oldest = previous,
+            after => self.entries[after.index()].previous = previous,
         }
     }
 
-    fn unchain(&mut self, entry: u32) {
-        let Entry { lpn, chain, .. } = self.entries[entry as usize];
+    fn unchain(&mut self, entry: EntryId) {
+        let Entry { lpn, chain, .. } = self.entries[entry.index()];
         let bucket = self.bucket(lpn);
         let mut at = self.buckets[bucket];
         if at == entry {
             self.buckets[bucket] = chain;
             return;
         }
-        while self.entries[at as usize].chain != entry {
-            at = self.entries[at as usize].chain;
+        while self.entries[at.index()].chain != entry {
+            at = self.entries[at.index()].chain;
         }
-        self.entries[at as usize].chain = chain;
+        self.entries[at.index()].chain = chain;
     }
 
     #[inline]

@@ -52,7 +52,7 @@ mod whole;
 pub use blocks::Blocks;
 pub use checkpoint::{CHECKPOINT_BLOCK, CHECKPOINT_PLACE, CHECKPOINT_TRIM, Checkpoint, Reads};
 pub use classes::{CLASSES_MAX, Classes, OpenBlocks};
-pub use cmt::{Cmt, DIRECTORY_ENTRY, MapSpec, Room};
+pub use cmt::{Cmt, DIRECTORY_ENTRY, EntryId, MapSpec, MissId, Room};
 pub use collection::Step;
 pub use mapping::Mapping;
 pub use onset::{Onset, PoolSeen};

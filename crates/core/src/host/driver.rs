@@ -8,7 +8,9 @@ use super::measured::{Measured, free_units};
 use super::patience::{LOOK_EVERY, Patience};
 use super::reset::Resets;
 use super::{ActRecorder, Job, Oracle, Outage, Records, Request, Starved};
-use crate::drive::{Command, Completion, Drive, Op, PredictableLatency, Status, Storage};
+use crate::drive::{
+    Command, CommandId, Completion, Drive, Op, PredictableLatency, Status, Storage,
+};
 use crate::units::{Duration, Instant, Lba, SECTOR};
 
 /// The time that a host takes to deal with an error that comes at once. Assumed; without it a
@@ -25,7 +27,7 @@ pub struct Driver<S: Storage = Drive> {
     pub(super) issued: Vec<Issued>,
     /// Where they begin, by command identifier too: kept only where [`Driver::explain`] asks.
     pub(super) begins: Vec<Lba>,
-    pub(super) free: Vec<u32>,
+    pub(super) free: Vec<CommandId>,
     now: Instant,
     /// The storage has done everything before: a request that is due then may be issued.
     done_before: Instant,
@@ -224,7 +226,7 @@ impl<S: Storage> Driver<S> {
     /// When each request under way came, what it is, and whether there is one.
     pub(super) fn under_way(&self) -> impl Iterator<Item = (Instant, Op)> {
         let mut under_way = vec![true; self.issued.len()];
-        self.free.iter().for_each(|id| under_way[*id as usize] = false);
+        self.free.iter().for_each(|id| under_way[id.index()] = false);
         let all = self.issued.iter().zip(under_way);
         all.filter(|(_, under_way)| *under_way).map(|(issued, _)| (issued.at, issued.op))
     }
@@ -245,12 +247,12 @@ impl<S: Storage> Driver<S> {
     /// Commands under way are lost; how many they were. The drive takes commands again at `ready`.
     pub(super) fn lose_commands(&mut self, ready: Instant) -> u64 {
         let mut under_way = vec![true; self.issued.len()];
-        self.free.iter().for_each(|id| under_way[*id as usize] = false);
+        self.free.iter().for_each(|id| under_way[id.index()] = false);
         self.begin_again(ready);
         let mut lost = 0;
         for id in (0..under_way.len()).filter(|id| under_way[*id]) {
             lost += 1;
-            self.free.push(id as u32);
+            self.free.push(CommandId(id as u32));
             self.fail(ready, self.issued[id]);
         }
         lost
@@ -293,13 +295,13 @@ impl<S: Storage> Driver<S> {
     }
 
     pub(super) fn issue(&mut self, job: usize, now: Instant) {
-        let id = self.free.pop().unwrap_or(self.issued.len() as u32);
+        let id = self.free.pop().unwrap_or(CommandId(self.issued.len() as u32));
         self.issue_as(id, job, now);
     }
 
     /// Issues the request that is due, under the free number `id`.
     #[inline]
-    fn issue_as(&mut self, id: u32, job: usize, now: Instant) {
+    fn issue_as(&mut self, id: CommandId, job: usize, now: Instant) {
         debug_assert!(self.now <= now, "time does not go back");
         (self.now, self.done_before) = (now, now);
         self.account_outstanding(now);
@@ -323,19 +325,19 @@ impl<S: Storage> Driver<S> {
 
     /// A request is under way as `id`, which was free, or is the next one.
     #[inline(always)]
-    pub(super) fn keep(&mut self, id: u32, issued: Issued) {
-        match self.issued.get_mut(id as usize) {
+    pub(super) fn keep(&mut self, id: CommandId, issued: Issued) {
+        match self.issued.get_mut(id.index()) {
             Some(place) => *place = issued,
             None => self.issued.push(issued),
         }
     }
 
     /// Notes a request that a client numbered.
-    pub(super) fn note(&mut self, id: u32, issued: Issued, lba: Lba, now: Instant) {
+    pub(super) fn note(&mut self, id: CommandId, issued: Issued, lba: Lba, now: Instant) {
         debug_assert!(self.now <= now, "time does not go back");
         self.now = now;
         self.account_outstanding(now);
-        let place = id as usize;
+        let place = id.index();
         if self.issued.len() <= place {
             self.issued.resize(place + 1, issued);
         }
@@ -377,7 +379,7 @@ impl<S: Storage> Driver<S> {
     /// A request of a job completed; the caller gives its number to another one, or back.
     #[inline]
     pub(super) fn complete(&mut self, completion: Completion) {
-        let Issued { job, thread, .. } = self.issued[completion.id as usize];
+        let Issued { job, thread, .. } = self.issued[completion.id.index()];
         let seen = self.count(&completion);
         if self.watches {
             self.tell_watchers(completion, seen);
@@ -389,7 +391,7 @@ impl<S: Storage> Driver<S> {
     /// Counts a completion; when the host has dealt with it.
     #[inline(always)]
     pub(super) fn count(&mut self, completion: &Completion) -> Instant {
-        let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id as usize];
+        let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id.index()];
         (self.now, self.done_before) = (completion.at, completion.at);
         self.account_outstanding(completion.at);
         self.progress.completed += 1;
@@ -476,7 +478,7 @@ impl<S: Storage> Driver<S> {
     }
 }
 
-pub(super) fn command(id: u32, request: &Request) -> Command {
+pub(super) fn command(id: CommandId, request: &Request) -> Command {
     Command {
         id,
         op: request.op,

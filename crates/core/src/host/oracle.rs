@@ -69,7 +69,7 @@ impl Oracle {
 
     /// Notes a command, and gives a write its content.
     pub fn submit(&mut self, mut command: Command) -> Command {
-        let id = command.id as usize;
+        let id = command.id.index();
         if self.pending.len() <= id {
             self.pending.resize(id + 1, Pending::default());
         }
@@ -131,7 +131,7 @@ impl Oracle {
 
     /// Checks a completion.
     pub fn complete(&mut self, completion: &Completion) {
-        let pending = std::mem::take(&mut self.pending[completion.id as usize]);
+        let pending = std::mem::take(&mut self.pending[completion.id.index()]);
         if completion.status == Status::Success {
             match pending.op {
                 Op::Write | Op::Trim => {
@@ -151,7 +151,7 @@ impl Oracle {
                 }
             }
         }
-        self.pending[completion.id as usize] = pending;
+        self.pending[completion.id.index()] = pending;
     }
 
     fn check(&mut self, pending: &Pending, completion: &Completion) {

@@ -7,7 +7,7 @@
 //! from then on it holds what it held then, until it is written again.
 
 use super::Oracle;
-use crate::drive::DriveSpec;
+use crate::drive::{CommandId, DriveSpec};
 use crate::units::Lpn;
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Promises {
     /// Acknowledged, not yet promised: the version.
     acknowledged: BTreeMap<u32, u32>,
     /// Of each flush under way, by the command's identifier: what it will promise.
-    flushes: BTreeMap<u32, BTreeMap<u32, u32>>,
+    flushes: BTreeMap<CommandId, BTreeMap<u32, u32>>,
     /// Of each page what the last power loss left, and the newest version submitted before it.
     kept: Vec<u32>,
     floor: Vec<u32>,
@@ -47,7 +47,7 @@ impl std::fmt::Display for Broken {
 }
 
 impl Promises {
-    pub(super) fn command(&mut self, id: u32) {
+    pub(super) fn command(&mut self, id: CommandId) {
         self.flushes.insert(id, self.acknowledged.clone());
     }
 
@@ -61,7 +61,7 @@ impl Promises {
         }
     }
 
-    pub(super) fn flushed(&mut self, id: u32) {
+    pub(super) fn flushed(&mut self, id: CommandId) {
         for (lpn, version) in self.flushes.remove(&id).unwrap_or_default() {
             self.promise(lpn, version);
         }

@@ -20,7 +20,7 @@
 use super::Driver;
 use super::driver::Issued;
 use super::evidence::Record;
-use crate::drive::{Attributed, Command, Status, Storage};
+use crate::drive::{Attributed, Command, CommandId, Status, Storage};
 use crate::stats::ResetCounters;
 use crate::units::{Cause, Duration, Instant, Split};
 use schemars::JsonSchema;
@@ -116,7 +116,7 @@ impl Resets {
         let (sequence, state) = (self.commands, State::UnderWay);
         self.commands += 1;
         let sent = Sent { command, sequence, since, was_aborted: false, retries: 0, state };
-        match self.sent.get_mut(id as usize) {
+        match self.sent.get_mut(id.index()) {
             Some(place) => *place = sent,
             // Identifiers are given out one after the other.
             None => self.sent.push(sent),
@@ -184,9 +184,9 @@ impl<S: Storage> Driver<S> {
 
     /// True where the drive answers a command that a reset took.
     #[inline(never)]
-    pub(super) fn comes_late(&mut self, id: u32) -> bool {
+    pub(super) fn comes_late(&mut self, id: CommandId) -> bool {
         let Some(resets) = &mut self.resets else { return false };
-        let sent = &mut resets.sent[id as usize];
+        let sent = &mut resets.sent[id.index()];
         let state = std::mem::replace(&mut sent.state, State::Ended);
         resets.counters.late += u64::from(state == State::Late);
         state == State::Late
@@ -211,7 +211,7 @@ impl<S: Storage> Driver<S> {
         let (ready, most) = (now + resets.spec.reset, resets.spec.retries);
         // Their numbers go to others from here on.
         let of = |(command, retries): (Command, u32)| {
-            let issued = self.issued[command.id as usize];
+            let issued = self.issued[command.id.index()];
             (command, issued, retries)
         };
         let taken = resets.take(now);
@@ -253,12 +253,12 @@ impl<S: Storage> Driver<S> {
     }
 
     fn send_again(&mut self, now: Instant, command: Command, issued: Issued, retries: u32) {
-        let id = self.free.pop().unwrap_or(self.issued.len() as u32);
+        let id = self.free.pop().unwrap_or(CommandId(self.issued.len() as u32));
         self.keep(id, issued);
         self.submit_watched(now, Command { id, ..command });
         if let Some(resets) = &mut self.resets {
             resets.counters.sent_again += 1;
-            let sent = &mut resets.sent[id as usize];
+            let sent = &mut resets.sent[id.index()];
             (sent.retries, sent.since) = (retries, now);
         }
     }

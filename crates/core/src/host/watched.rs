@@ -3,7 +3,7 @@
 
 use super::driver::Issued;
 use super::{Driver, Job, Record};
-use crate::drive::{Command, Completion, Status, Storage};
+use crate::drive::{Command, CommandId, Completion, Status, Storage};
 use crate::units::{Instant, Lba};
 
 impl<S: Storage> Driver<S> {
@@ -30,16 +30,16 @@ impl<S: Storage> Driver<S> {
     /// Where a request begins, for who explains it.
     #[inline(always)]
     pub(super) fn note_begin(&mut self, command: &Command) {
-        match self.begins.get_mut(command.id as usize) {
+        match self.begins.get_mut(command.id.index()) {
             Some(place) => *place = command.lba,
             None => self.note_first_begin(command.id, command.lba),
         }
     }
 
     #[cold]
-    fn note_first_begin(&mut self, id: u32, lba: Lba) {
+    fn note_first_begin(&mut self, id: CommandId, lba: Lba) {
         self.begins.resize(self.issued.len(), Lba(0));
-        self.begins[id as usize] = lba;
+        self.begins[id.index()] = lba;
     }
 
     /// Tells of a completion who wants more of it than its latency. By value: in a run without
@@ -50,13 +50,13 @@ impl<S: Storage> Driver<S> {
             return self.tell_all(&completion, seen);
         }
         self.note_causes(&completion);
-        let Issued { job, thread, .. } = self.issued[completion.id as usize];
+        let Issued { job, thread, .. } = self.issued[completion.id.index()];
         self.jobs[job as usize].completed(seen, thread);
     }
 
     #[inline(never)]
     fn tell_all(&mut self, completion: &Completion, seen: Instant) {
-        let Issued { at, op, job, thread, .. } = self.issued[completion.id as usize];
+        let Issued { at, op, job, thread, .. } = self.issued[completion.id.index()];
         if self.explains() {
             self.explain(completion);
         }
@@ -82,14 +82,14 @@ impl<S: Storage> Driver<S> {
     #[inline]
     fn note_causes(&mut self, completion: &Completion) {
         let Completion { id, at, status, gc_blocked, .. } = *completion;
-        let issued = &self.issued[id as usize];
+        let issued = &self.issued[id.index()];
         let (Some(causes), Some(attributed)) =
             (&mut self.measured.causes, self.storage.attributed())
         else {
             return;
         };
         if issued.counted && status.is_served() {
-            let record = || issued.record(self.begins[id as usize], (at, status, gc_blocked));
+            let record = || issued.record(self.begins[id.index()], (at, status, gc_blocked));
             let what = (issued.op, at.since(issued.at));
             causes.record(what, record, attributed, self.storage.steps());
         }
@@ -98,8 +98,8 @@ impl<S: Storage> Driver<S> {
     /// Keeps what is wanted of a request beyond its latency.
     pub(super) fn explain(&mut self, completion: &Completion) {
         let Completion { id, at, status, gc_blocked, .. } = *completion;
-        let issued = &self.issued[id as usize];
-        let record = issued.record(self.begins[id as usize], (at, status, gc_blocked));
+        let issued = &self.issued[id.index()];
+        let record = issued.record(self.begins[id.index()], (at, status, gc_blocked));
         let with_resets = match self.resets.is_some() {
             true => self.parts_with_resets(self.storage.attributed(), record.latency),
             false => None,

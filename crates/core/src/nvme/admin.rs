@@ -10,6 +10,7 @@
 
 use super::plm::{Config, Window};
 use super::{ALL_NAMESPACES, Controller, NAMESPACE, NVM_SET, Sqe, StatusField, feature, log};
+use crate::drive::CommandId;
 use crate::units::Instant;
 use zerocopy::little_endian::U32;
 
@@ -119,7 +120,7 @@ impl Controller {
         let (queue, cid) = (sqe.cdw10.get() as u16, (sqe.cdw10.get() >> 16) as u16);
         let is_aborted = match queue {
             0 => self.abort_event_request(now, cid),
-            _ => self.abort(now, u32::from(queue) << 16 | u32::from(cid)),
+            _ => self.abort(now, CommandId::of_entry(queue, cid)),
         };
         Outcome { result: u32::from(!is_aborted), data: Vec::new() }
     }

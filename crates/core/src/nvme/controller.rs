@@ -14,7 +14,9 @@ use super::log::Traffic;
 use super::sqe::Request;
 use super::window::Plm;
 use super::{Attributes, Cqe, Sqe, StatusField, Terms};
-use crate::drive::{Command, Completion, Drive, Op, PredictableLatency, Status, Windows};
+use crate::drive::{
+    Command, CommandId, Completion, Drive, Op, PredictableLatency, Status, Windows,
+};
 use crate::units::{Duration, Instant, Lba};
 use std::collections::VecDeque;
 
@@ -82,10 +84,10 @@ pub enum Accepted {
 
 #[derive(Clone, Copy, Debug)]
 struct Ranges {
-    id: u32,
+    id: CommandId,
     /// Its ranges' identifiers on the drive, from the first to before the last.
-    first: u32,
-    end: u32,
+    first: CommandId,
+    end: CommandId,
     left: u32,
     status: Status,
 }
@@ -165,8 +167,8 @@ impl Controller {
     /// An entry of queue `queue` arrives, with the ranges of Dataset Management as its data.
     pub fn submit_entry(&mut self, now: Instant, queue: u16, sqe: &Sqe, data: &[u8]) -> Accepted {
         let cid = sqe.cid.get();
-        let id = u32::from(queue) << 16 | u32::from(cid);
-        let decoded = match id & RANGE {
+        let id = CommandId::of_entry(queue, cid);
+        let decoded = match id.0 & RANGE {
             0 => sqe.decode(id, data, &self.terms()),
             _ => Err(StatusField::INVALID_FIELD),
         };
@@ -188,17 +190,18 @@ impl Controller {
     fn submit_ranges(
         &mut self,
         now: Instant,
-        id: u32,
+        id: CommandId,
         count: u32,
         trims: impl Iterator<Item = Command>,
     ) {
         if self.next_range.checked_add(count).is_none() {
             self.next_range = RANGE;
         }
-        let (first, end) = (self.next_range, self.next_range + count);
-        self.next_range = end;
+        let numbers = self.next_range..self.next_range + count;
+        self.next_range = numbers.end;
+        let (first, end) = (CommandId(numbers.start), CommandId(numbers.end));
         self.ranges.push(Ranges { id, first, end, left: count, status: Status::Success });
-        for (child, trim) in (first..end).zip(trims) {
+        for (child, trim) in numbers.map(CommandId).zip(trims) {
             self.drive.submit(now, Command { id: child, ..trim });
         }
     }
@@ -211,8 +214,8 @@ impl Controller {
 
     /// Takes back a command that still waits in the drive's queue: true when it will complete as
     /// aborted.
-    pub fn abort(&mut self, now: Instant, id: u32) -> bool {
-        id & RANGE == 0 && self.drive.abort(now, id)
+    pub fn abort(&mut self, now: Instant, id: CommandId) -> bool {
+        id.0 & RANGE == 0 && self.drive.abort(now, id)
     }
 
     pub(super) fn abort_event_request(&mut self, now: Instant, cid: u16) -> bool {
@@ -296,7 +299,7 @@ impl Controller {
         if done.status != Status::Success {
             self.traffic.failed(done.status, done.result64);
         }
-        if done.id & RANGE == 0 {
+        if done.id.0 & RANGE == 0 {
             return Some(done);
         }
         // An identifier of the host's own making, beyond what entries can have.
@@ -372,7 +375,7 @@ impl Controller {
 
 fn trim(lba: u64, sectors: u32) -> Command {
     Command {
-        id: 0,
+        id: CommandId::default(),
         op: Op::Trim,
         lba: Lba(lba),
         sectors,

@@ -54,7 +54,7 @@ impl Cqe {
     /// The entry of a completion whose identifier is `queue << 16 | cid`.
     pub fn of(completion: &Completion, terms: &Terms) -> Self {
         let status = StatusField::of(completion, terms);
-        Self::new((completion.id >> 16) as u16, completion.id as u16, status, completion.result64)
+        Self::new(completion.id.queue(), completion.id.cid(), status, completion.result64)
     }
 
     /// This entry with the fields that only a queue knows: its head, and the phase of this pass

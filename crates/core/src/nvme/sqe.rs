@@ -8,7 +8,7 @@
 //! Trap: Number of Logical Blocks and Number of Ranges are 0's based; the length of a range is not.
 
 use super::{ALL_NAMESPACES, NAMESPACE, StatusField};
-use crate::drive::{Command, Op, PredictableLatency};
+use crate::drive::{Command, CommandId, Op, PredictableLatency};
 use crate::units::Lba;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -137,13 +137,30 @@ pub enum Request<'a> {
     Nothing,
 }
 
+impl CommandId {
+    /// That of command `cid` of a queue: `queue << 16 | cid`.
+    pub const fn of_entry(queue: u16, cid: u16) -> Self {
+        Self((queue as u32) << 16 | cid as u32)
+    }
+
+    /// The queue of an entry's.
+    pub const fn queue(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    /// The entry's own, which the queue tells from others.
+    pub const fn cid(self) -> u16 {
+        self.0 as u16
+    }
+}
+
 impl Sqe {
     /// The entry of `command` (one range of Dataset Management for a deallocation), with the
     /// command's identifier cut to 16 bits. `None` where the entry cannot say it: more than 65,536
     /// sectors, or none.
     pub fn encode(command: &Command) -> Option<(Self, Option<DsmRange>)> {
         let mut sqe =
-            Self { cid: (command.id as u16).into(), nsid: NAMESPACE.into(), ..Self::default() };
+            Self { cid: command.id.cid().into(), nsid: NAMESPACE.into(), ..Self::default() };
         match command.op {
             Op::Flush => sqe.opcode = opcode::FLUSH,
             Op::Trim => {
@@ -180,7 +197,7 @@ impl Sqe {
     /// identifier; `data` are the ranges of Dataset Management.
     pub fn decode<'a>(
         &self,
-        id: u32,
+        id: CommandId,
         data: &'a [u8],
         terms: &Terms,
     ) -> Result<Request<'a>, StatusField> {

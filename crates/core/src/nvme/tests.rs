@@ -63,7 +63,7 @@ fn ms(ms: u64) -> Instant {
 
 fn command(id: u32, op: Op, lba: u64, sectors: u32) -> Command {
     Command {
-        id,
+        id: id.into(),
         op,
         lba: Lba(lba),
         sectors,

@@ -2,21 +2,22 @@
 //! so steady work allocates nothing.
 
 use super::prefetch;
+use crate::units::Id;
 
 /// No index.
 pub const NIL: u32 = u32::MAX;
 
-/// Objects addressed by a `u32`.
+/// Objects of type `T`, whose numbers are an `I`.
 #[derive(Clone, Debug)]
-pub struct Slab<T> {
+pub struct Slab<I, T> {
     items: Vec<T>,
-    free: Vec<u32>,
+    free: Vec<I>,
     /// Whether each place is free, by which a place freed twice is found: the list is long.
     #[cfg(debug_assertions)]
     is_free: Vec<bool>,
 }
 
-impl<T> Default for Slab<T> {
+impl<I, T> Default for Slab<I, T> {
     fn default() -> Self {
         Self {
             items: Vec::new(),
@@ -27,16 +28,16 @@ impl<T> Default for Slab<T> {
     }
 }
 
-impl<T> Slab<T> {
+impl<I: Id, T> Slab<I, T> {
     /// Stores `item` and says where.
     #[inline]
-    pub fn insert(&mut self, item: T) -> u32 {
+    pub fn insert(&mut self, item: T) -> I {
         match self.free.pop() {
             Some(index) => {
-                self.items[index as usize] = item;
+                self.items[index.index()] = item;
                 #[cfg(debug_assertions)]
                 {
-                    self.is_free[index as usize] = false;
+                    self.is_free[index.index()] = false;
                 }
                 index
             }
@@ -44,17 +45,17 @@ impl<T> Slab<T> {
                 self.items.push(item);
                 #[cfg(debug_assertions)]
                 self.is_free.push(false);
-                (self.items.len() - 1) as u32
+                I::at(self.items.len() - 1)
             }
         }
     }
 
     /// Gives the place back. The item stays until it is overwritten.
     #[inline]
-    pub fn release(&mut self, index: u32) {
+    pub fn release(&mut self, index: I) {
         #[cfg(debug_assertions)]
         {
-            let was = std::mem::replace(&mut self.is_free[index as usize], true);
+            let was = std::mem::replace(&mut self.is_free[index.index()], true);
             assert!(!was, "place {index} freed twice");
         }
         self.free.push(index);
@@ -62,13 +63,13 @@ impl<T> Slab<T> {
 
     /// Hints that an object is needed soon.
     #[inline]
-    pub fn prefetch(&self, index: u32) {
-        prefetch(&self.items, index as usize);
+    pub fn prefetch(&self, index: I) {
+        prefetch(&self.items, index.index());
     }
 
     /// Every place that was ever used, also those given back.
-    pub fn places(&self) -> std::ops::Range<u32> {
-        0..self.items.len() as u32
+    pub fn places(&self) -> impl Iterator<Item = I> + use<I, T> {
+        (0..self.items.len()).map(I::at)
     }
 
     /// Objects under way.
@@ -82,17 +83,17 @@ impl<T> Slab<T> {
     }
 }
 
-impl<T> std::ops::Index<u32> for Slab<T> {
+impl<I: Id, T> std::ops::Index<I> for Slab<I, T> {
     type Output = T;
     #[inline]
-    fn index(&self, index: u32) -> &T {
-        &self.items[index as usize]
+    fn index(&self, index: I) -> &T {
+        &self.items[index.index()]
     }
 }
 
-impl<T> std::ops::IndexMut<u32> for Slab<T> {
+impl<I: Id, T> std::ops::IndexMut<I> for Slab<I, T> {
     #[inline]
-    fn index_mut(&mut self, index: u32) -> &mut T {
-        &mut self.items[index as usize]
+    fn index_mut(&mut self, index: I) -> &mut T {
+        &mut self.items[index.index()]
     }
 }

@@ -3,7 +3,7 @@
 use super::pointer::{Pointer, whole};
 use super::queue::{Phase, Queue};
 use crate::front::{Ask, Desk, Kind};
-use manx_core::drive::{Command, Op, PredictableLatency};
+use manx_core::drive::{Command, CommandId, Op, PredictableLatency};
 use manx_core::nvme::sqe::{Request, opcode};
 use manx_core::nvme::{ALL_NAMESPACES, NAMESPACE, Sqe, StatusField};
 use manx_core::units::SECTOR;
@@ -82,7 +82,7 @@ impl Queue {
             }
             _ => *sqe,
         };
-        let command = match decoded.decode(place, data, &terms)? {
+        let command = match decoded.decode(CommandId(place), data, &terms)? {
             Request::Nothing => return Ok(false),
             // Linux sends room for 256 ranges, however many it means: more are no error here.
             Request::Deallocate(ranges) => {

@@ -9,7 +9,7 @@ use crate::content;
 use crate::engine::{Engine, Finished};
 use crate::front::{Ask, Done, Kind, Stretch};
 use manx_core::array::{Array, ArraySpec, Shape};
-use manx_core::drive::{Command, Completion, Drive, Op, Stamp, Status};
+use manx_core::drive::{Command, CommandId, Completion, Drive, Op, Stamp, Status};
 use manx_core::host::{Record, Records};
 use manx_core::sim::Slab;
 use manx_core::stats::ArrayCounters;
@@ -54,10 +54,15 @@ struct Open {
     is_flushed_after: bool,
 }
 
+manx_core::id! {
+    /// A request: its place among those under way.
+    OpenId
+}
+
 /// A command of a request.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    open: u32,
+    open: OpenId,
     at: Instant,
     op: Op,
     lba: u64,
@@ -70,8 +75,8 @@ pub struct ArrayHost<L: Elsewhere = Remote> {
     array: Array<L>,
     ledger: Shared,
     page_sectors: u64,
-    open: Slab<Open>,
-    parts: Slab<Part>,
+    open: Slab<OpenId, Open>,
+    parts: Slab<CommandId, Part>,
     records: Option<Records>,
     /// Bytes of the read that was handed out last.
     handed: Vec<u8>,
@@ -211,7 +216,15 @@ impl<L: Elsewhere> ArrayHost<L> {
         self.open[open].left -= 1;
     }
 
-    fn begin(&mut self, now: Instant, open: u32, op: Op, offset: u64, length: u64, bytes: &[u8]) {
+    fn begin(
+        &mut self,
+        now: Instant,
+        open: OpenId,
+        op: Op,
+        offset: u64,
+        length: u64,
+        bytes: &[u8],
+    ) {
         let (lba, sectors) = (offset / SECTOR, (length / SECTOR) as u32);
         let id = self.parts.insert(Part { open, at: now, op, lba, sectors });
         self.open[open].left += 1;

@@ -9,7 +9,7 @@ use super::ledger::Shared;
 use crate::clock::Clock;
 use crate::nvme_tcp::host::{Names, Pair, Said, named};
 use manx_core::array::MemberLink;
-use manx_core::drive::{Command, Completion, Op, Status};
+use manx_core::drive::{Command, CommandId, Completion, Op, Status};
 use manx_core::nvme::log::{self, PredictableLog, VendorLog};
 use manx_core::nvme::plm::{Config, Window};
 use manx_core::nvme::{Sqe, StatusField, feature, identify};
@@ -44,7 +44,7 @@ struct Flying {
 #[derive(Debug)]
 struct Arrived {
     at: Instant,
-    id: u32,
+    id: CommandId,
     flying: Flying,
     status: Status,
     dnr: bool,
@@ -74,9 +74,9 @@ pub struct Remote {
     admin: Pair,
     io: Pair,
     facts: Facts,
-    flying: BTreeMap<u32, Flying>,
+    flying: BTreeMap<CommandId, Flying>,
     /// Commands that wait for room in the queue, with their bytes.
-    waiting: VecDeque<(u32, Sqe, Vec<u8>, usize)>,
+    waiting: VecDeque<(CommandId, Sqe, Vec<u8>, usize)>,
     arrived: VecDeque<Arrived>,
     /// Admin commands that are not answered, by number: their names.
     asked: BTreeMap<u64, &'static str>,
@@ -145,7 +145,7 @@ impl Remote {
     }
 
     fn arrive(&mut self, now: Instant, said: Said) {
-        let id = said.tag as u32;
+        let id = CommandId(said.tag as u32);
         let Some(flying) = self.flying.remove(&id) else { return };
         let status = match (said.status.sct(), said.status.sc()) {
             (0, 0) => Status::Success,
@@ -176,7 +176,7 @@ impl Remote {
         }
     }
 
-    fn fail(&mut self, at: Instant, id: u32, flying: Flying) {
+    fn fail(&mut self, at: Instant, id: CommandId, flying: Flying) {
         let status = failed(flying.op);
         let (dnr, result, data) = (true, 0, Vec::new());
         self.arrived.push_back(Arrived { at, id, flying, status, dnr, result, data });
@@ -239,7 +239,7 @@ impl Elsewhere for Remote {
         while self.io.has_room()
             && let Some((id, sqe, data, read)) = self.waiting.pop_front()
         {
-            self.io.send(id.into(), sqe, &data, read);
+            self.io.send(id.0.into(), sqe, &data, read);
         }
         if let Err(why) = self.admin.flush().and_then(|()| self.io.flush()) {
             self.go(now, &why);
@@ -284,7 +284,7 @@ impl MemberLink for Remote {
         self.flying.insert(command.id, flying);
         let sqe = Sqe { nsid: self.namespace.into(), ..sqe };
         match self.io.has_room() && self.waiting.is_empty() {
-            true => self.io.send(command.id.into(), sqe, &data, read),
+            true => self.io.send(command.id.0.into(), sqe, &data, read),
             false => self.waiting.push_back((command.id, sqe, data, read)),
         }
     }

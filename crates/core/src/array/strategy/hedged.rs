@@ -3,6 +3,7 @@
 //! comes first counts.
 
 use super::Strategy;
+use crate::drive::CommandId;
 use crate::units::{Duration, Member};
 
 /// Steps of the estimate, as shares of it: up by 19 of 2^9 and down by 1 of 2^9 it rests where 5 of
@@ -30,7 +31,7 @@ impl Strategy for Hedged {
         Some(self.after)
     }
 
-    fn completed(&mut self, _: Member, _: u32, latency: Duration) {
+    fn completed(&mut self, _: Member, _: CommandId, latency: Duration) {
         if self.fixed {
             return;
         }
@@ -54,7 +55,11 @@ mod tests {
     fn the_estimate_rests_at_the_95th_percentile() {
         let (mut hedged, mut rng) = (Hedged::new(Duration::ZERO), Rng::stream(1, "hedged"));
         for _ in 0..200_000 {
-            hedged.completed(Member(0), 0, Duration::from_ns(100_000 + rng.below(100_000)));
+            hedged.completed(
+                Member(0),
+                CommandId(0),
+                Duration::from_ns(100_000 + rng.below(100_000)),
+            );
         }
         // Of times evenly between 100 and 200 us it is 195 us; the estimate swings by some steps of
         // 0.4 us.

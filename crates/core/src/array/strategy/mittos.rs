@@ -7,6 +7,7 @@
 
 use super::Strategy;
 use crate::array::spec::ArraySpec;
+use crate::drive::CommandId;
 use crate::units::{Duration, Instant, Member};
 use std::collections::VecDeque;
 
@@ -15,7 +16,7 @@ use std::collections::VecDeque;
 pub(super) struct Mittos {
     slo: Duration,
     /// Reads under way by member, oldest first.
-    under_way: Vec<VecDeque<(u32, Instant)>>,
+    under_way: Vec<VecDeque<(CommandId, Instant)>>,
 }
 
 impl Mittos {
@@ -31,11 +32,11 @@ impl Strategy for Mittos {
         (age >= self.slo).then_some(age)
     }
 
-    fn submitted(&mut self, now: Instant, member: Member, io: u32) {
+    fn submitted(&mut self, now: Instant, member: Member, io: CommandId) {
         self.under_way[member.index()].push_back((io, now));
     }
 
-    fn completed(&mut self, member: Member, io: u32, _: Duration) {
+    fn completed(&mut self, member: Member, io: CommandId, _: Duration) {
         let reads = &mut self.under_way[member.index()];
         if let Some(at) = reads.iter().position(|(other, _)| *other == io) {
             reads.remove(at);
@@ -55,14 +56,14 @@ mod tests {
             ..ArraySpec::default()
         });
         let at = |us: u64| Instant::from_ns(us * 1_000);
-        mittos.submitted(at(0), Member(1), 7);
-        mittos.submitted(at(5), Member(1), 8);
+        mittos.submitted(at(0), Member(1), CommandId(7));
+        mittos.submitted(at(5), Member(1), CommandId(8));
         assert_eq!(
             (mittos.avoids(at(9), Member(1)), mittos.avoids(at(10), Member(0))),
             (None, None)
         );
         assert_eq!(mittos.avoids(at(10), Member(1)), Some(Duration::from_us(10)));
-        mittos.completed(Member(1), 7, Duration::from_us(11));
+        mittos.completed(Member(1), CommandId(7), Duration::from_us(11));
         assert_eq!(mittos.avoids(at(14), Member(1)), None);
         assert_eq!(mittos.avoids(at(15), Member(1)), Some(Duration::from_us(10)));
     }

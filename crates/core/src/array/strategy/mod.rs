@@ -15,7 +15,7 @@ mod rails;
 mod windowed;
 
 use super::spec::{ArraySpec, ReadStrategy};
-use crate::drive::{PredictableLatency, Windows};
+use crate::drive::{CommandId, PredictableLatency, Windows};
 use crate::units::{Duration, Instant, Member};
 use std::fmt::Debug;
 
@@ -59,10 +59,10 @@ pub trait Strategy: Debug + Send + Twin {
     }
 
     /// A read was submitted to a member.
-    fn submitted(&mut self, _now: Instant, _member: Member, _io: u32) {}
+    fn submitted(&mut self, _now: Instant, _member: Member, _io: CommandId) {}
 
     /// A read of a member completed, `latency` after its submission.
-    fn completed(&mut self, _member: Member, _io: u32, _latency: Duration) {}
+    fn completed(&mut self, _member: Member, _io: CommandId, _latency: Duration) {}
 
     /// Bytes that each member takes between the watermark at which GC begins and the critical one.
     fn reserve(&mut self, _bytes: u64) {}

@@ -1,7 +1,7 @@
 //! Where an array's request waited, each cause and each stage by arithmetic.
 
 use super::*;
-use crate::drive::{Attributed, Step};
+use crate::drive::{Attributed, CommandId, Step};
 use crate::units::{Cause, Split, Stage};
 
 /// Time of each command of the drives in the controller: that is all that a fast failure takes.
@@ -32,13 +32,13 @@ fn causes(split: &Split) -> Vec<(Cause, Duration)> {
 fn told(array: &mut Array, commands: Vec<(Instant, Command)>) -> Vec<Vec<Told>> {
     let came: Vec<Instant> = commands.iter().map(|(at, _)| *at).collect();
     let mut all = vec![Vec::new(); commands.len()];
-    let mut take = |array: &Array, id: u32, end: Instant| {
+    let mut take = |array: &Array, id: CommandId, end: Instant| {
         let steps: Vec<Step> = array.steps().to_vec();
         let Attributed { split, .. } = array.attributed().expect("asked for");
-        assert_eq!(split.total(), end.since(came[id as usize]), "the parts add up to the latency");
+        assert_eq!(split.total(), end.since(came[id.index()]), "the parts add up to the latency");
         let tell =
             |step: &Step| (step.stage, step.drive, step.to.since(step.from), causes(&step.split));
-        all[id as usize] = steps.iter().map(tell).collect();
+        all[id.index()] = steps.iter().map(tell).collect();
     };
     for (at, command) in commands {
         while let Some(done) = array.advance_before(at) {

@@ -1,6 +1,7 @@
 //! Shares of computations that other pieces of the request read anyway, while the row is written.
 
 use super::{BLOCKS, LANES, NS, PAGE, XOR, command, times, ttflash_256g};
+use crate::array::piece::PieceId;
 use crate::array::under_way::Owner;
 use crate::array::{Array, ArraySpec, RaidLevel, ReadStrategy};
 use crate::drive::{Command, Drive, DriveSpec, Op, PredictableLatency, Stamp, Status, Storage};
@@ -59,7 +60,7 @@ fn array(spec: &ArraySpec, buffer: Bytes) -> Array {
 
 /// Reads the chip of row 0 of a member so many times, for nobody: none of these reads is hedged.
 fn occupy(array: &mut Array, at: Instant, member: u32, times: u32) {
-    let owner = Owner::Direct { piece: 0, ticket: u32::MAX };
+    let owner = Owner::Direct { piece: PieceId(0), ticket: u32::MAX };
     for _ in 0..times {
         let read = <Array>::read_command(array.layout.lba(row(1)), PAGE, PredictableLatency::Off);
         array.submit_io(at, Member(member), owner, read);
@@ -106,7 +107,7 @@ fn answers(array: &mut Array, count: usize) -> Vec<(Instant, Vec<u32>)> {
     let mut answers = vec![(Instant::NEVER, Vec::new()); count];
     while let Some(done) = array.advance_before(Instant::NEVER) {
         assert_eq!(done.status, Status::Success);
-        answers[done.id as usize] =
+        answers[done.id.index()] =
             (done.at, done.payload.map_or(Vec::new(), |payload| payload.to_vec()));
     }
     answers

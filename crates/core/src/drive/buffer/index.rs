@@ -1,13 +1,14 @@
 //! The index of the write buffer: open addressing with linear probing, at most a quarter full, so
 //! that a page that is not there is nearly always missed at once.
 
-use crate::sim::{Divisor, NIL, prefetch};
+use super::slot::SlotId;
+use crate::sim::{Divisor, prefetch};
 use crate::units::Lpn;
 
 /// Slot numbers and their pages.
 #[derive(Clone, Debug)]
 pub(super) struct Index {
-    places: Vec<(u32, Lpn)>,
+    places: Vec<(SlotId, Lpn)>,
     shift: u32,
     /// With parity: pages here, by groups of so many; stripes lie within groups.
     by_group: Divisor,
@@ -15,7 +16,7 @@ pub(super) struct Index {
 }
 
 /// A free place.
-const NO_SLOT: (u32, Lpn) = (NIL, Lpn(0));
+const NO_SLOT: (SlotId, Lpn) = (SlotId::NIL, Lpn(0));
 
 impl Index {
     /// An index for so many slots.
@@ -46,11 +47,11 @@ impl Index {
 
     /// The slot of a page.
     #[inline]
-    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+    pub fn find(&self, lpn: Lpn) -> Option<SlotId> {
         let mut at = self.home(lpn);
         loop {
             match self.places[at] {
-                (NIL, _) => return None,
+                (SlotId::NIL, _) => return None,
                 (slot, held) if held == lpn => return Some(slot),
                 _ => at = (at + 1) & (self.places.len() - 1),
             }
@@ -59,9 +60,9 @@ impl Index {
 
     /// Adds the slot of a page that is not here.
     #[inline]
-    pub fn put(&mut self, slot: u32, lpn: Lpn) {
+    pub fn put(&mut self, slot: SlotId, lpn: Lpn) {
         let mut at = self.home(lpn);
-        while self.places[at].0 != NIL {
+        while self.places[at].0 != SlotId::NIL {
             at = (at + 1) & (self.places.len() - 1);
         }
         self.places[at] = (slot, lpn);
@@ -73,15 +74,15 @@ impl Index {
     }
 
     /// Removes the slot of a page and closes the gap, so that probing needs no tombstones.
-    pub fn remove(&mut self, slot: u32, lpn: Lpn) {
+    pub fn remove(&mut self, slot: SlotId, lpn: Lpn) {
         let mask = self.places.len() - 1;
         let mut gap = self.home(lpn);
         while self.places[gap].0 != slot {
-            debug_assert!(self.places[gap].0 != NIL, "slot {slot} is not in the index");
+            debug_assert!(self.places[gap].0 != SlotId::NIL, "slot {slot} is not in the index");
             gap = (gap + 1) & mask;
         }
         let mut at = (gap + 1) & mask;
-        while self.places[at].0 != NIL {
+        while self.places[at].0 != SlotId::NIL {
             let home = self.home(self.places[at].1);
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(gap) & mask) {
                 self.places[gap] = self.places[at];

@@ -2,10 +2,9 @@
 //! queued. Only `io` and the map decide which page leaves.
 
 use crate::drive::Drive;
-use crate::drive::buffer::slots::State;
+use crate::drive::buffer::slot::{SlotId, State};
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
-use crate::sim::NIL;
 use crate::units::{Instant, Lane, Ppn};
 
 /// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die
@@ -15,8 +14,8 @@ pub(in crate::drive) const ROWS_WAITING_MAX: u32 = 2;
 /// Pages of one lane and class of data that gather.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Row {
-    pub(in crate::drive) first: u32,
-    pub(in crate::drive) last: u32,
+    pub(in crate::drive) first: SlotId,
+    pub(in crate::drive) last: SlotId,
     pub(in crate::drive) units: u32,
     pub(in crate::drive) listed: bool,
     pub(in crate::drive) lane: Lane,
@@ -35,7 +34,7 @@ impl Row {
 impl Drive {
     /// Adds a page to the row that gathers for `lane` and its class of data.
     #[inline(always)]
-    pub(in crate::drive) fn stage(&mut self, now: Instant, slot: u32, lane: Lane, class: u32) {
+    pub(in crate::drive) fn stage(&mut self, now: Instant, slot: SlotId, lane: Lane, class: u32) {
         self.ftl.note_write(self.buffer.slot(slot).lpn);
         let at = class * self.flash.layout.lanes + lane.0;
         let row = &mut self.writes.rows[at as usize];
@@ -45,7 +44,7 @@ impl Drive {
         }
         row.last = slot;
         row.units += 1;
-        self.writes.seal_wanted |= self.buffer.slot(slot).waiters != NIL;
+        self.writes.seal_wanted |= self.buffer.slot(slot).has_waiters();
         if row.units == self.flash.layout.units_per_row {
             self.seal_row(now, at);
         } else if !row.listed {
@@ -68,7 +67,7 @@ impl Drive {
         let layout = &self.flash.layout;
         let row = &mut self.writes.rows[at as usize];
         let Row { first: first_slot, units, lane, class, .. } = *row;
-        (row.first, row.last, row.units) = (NIL, NIL, 0);
+        (row.first, row.last, row.units) = (SlotId::NIL, SlotId::NIL, 0);
         let waiting = &mut self.writes.rows[lane.index()].waiting;
         *waiting += 1;
         if *waiting == ROWS_WAITING_MAX {
@@ -95,7 +94,7 @@ impl Drive {
     }
 
     /// True when the row that gathers for `lane` and the first class of data holds `slot`.
-    pub(in crate::drive) fn row_holds(&self, lane: Lane, slot: u32) -> bool {
+    pub(in crate::drive) fn row_holds(&self, lane: Lane, slot: SlotId) -> bool {
         let row = &self.writes.rows[lane.index()];
         let slots =
             std::iter::successors(Some(row.first), |slot| Some(self.buffer.row_next(*slot)));
@@ -104,7 +103,7 @@ impl Drive {
 
     /// A page leaves the buffer: a write may be the reason, and wait for it.
     #[inline(always)]
-    pub(in crate::drive) fn leaves(&mut self, slot: u32, state: State) {
+    pub(in crate::drive) fn leaves(&mut self, slot: SlotId, state: State) {
         self.buffer.leave_dirty(slot, state);
         if let Some(request) = self.writes.leaves_for {
             self.buffer.add_waiter(slot, request);

@@ -1,33 +1,38 @@
 //! Requests that wait for pages of the write buffer to be on flash: a list for each page, in one
 //! pool of nodes.
 
-use crate::sim::NIL;
+use crate::drive::face::request::RequestId;
+
+crate::id! {
+    /// A node of a list of waiting requests.
+    pub(in crate::drive) NodeId, or NIL
+}
 
 /// All lists: a request and the next node.
 #[derive(Clone, Debug)]
 pub(super) struct Waiters {
-    nodes: Vec<(u32, u32)>,
-    free: u32,
+    nodes: Vec<(RequestId, NodeId)>,
+    free: NodeId,
 }
 
 impl Default for Waiters {
     fn default() -> Self {
-        Self { nodes: Vec::new(), free: NIL }
+        Self { nodes: Vec::new(), free: NodeId::NIL }
     }
 }
 
 impl Waiters {
     /// Adds a request in front of the list that begins at `head`.
-    pub fn add(&mut self, head: &mut u32, request: u32) {
+    pub fn add(&mut self, head: &mut NodeId, request: RequestId) {
         let node = (request, *head);
         *head = match self.free {
-            NIL => {
+            NodeId::NIL => {
                 self.nodes.push(node);
-                (self.nodes.len() - 1) as u32
+                NodeId(self.nodes.len() as u32 - 1)
             }
             at => {
-                self.free = self.nodes[at as usize].1;
-                self.nodes[at as usize] = node;
+                self.free = self.nodes[at.index()].1;
+                self.nodes[at.index()] = node;
                 at
             }
         };
@@ -35,13 +40,13 @@ impl Waiters {
 
     /// Takes the first request of the list that begins at `head`.
     #[inline]
-    pub fn pop(&mut self, head: &mut u32) -> Option<u32> {
-        if *head == NIL {
+    pub fn pop(&mut self, head: &mut NodeId) -> Option<RequestId> {
+        if *head == NodeId::NIL {
             return None;
         }
         let at = *head;
-        let (request, next) = self.nodes[at as usize];
-        self.nodes[at as usize].1 = std::mem::replace(&mut self.free, at);
+        let (request, next) = self.nodes[at.index()];
+        self.nodes[at.index()].1 = std::mem::replace(&mut self.free, at);
         *head = next;
         Some(request)
     }

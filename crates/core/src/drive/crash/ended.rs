@@ -1,9 +1,9 @@
 //! The end of a program of the journal or of a checkpoint.
 
-use crate::drive::Drive;
 use crate::drive::crash::recovery::Kept;
 use crate::drive::face::command::Status;
 use crate::drive::features::Scheme;
+use crate::drive::{Drive, RequestId};
 use crate::flash::Block;
 use crate::units::Die;
 use crate::units::Instant;
@@ -57,7 +57,7 @@ impl Drive {
 
     /// The page that a durable write waited for need not come to flash any more: something newer
     /// did.
-    fn durable_elsewhere(&mut self, now: Instant, request: u32) {
+    fn durable_elsewhere(&mut self, now: Instant, request: RequestId) {
         self.requests[request].remaining -= 1;
         if self.requests[request].remaining == 0
             && self.requests[request].next_unit == self.units(request)

@@ -5,9 +5,9 @@
 //! Only full map units have an entry. Nothing here is done unless the drive keeps what a recovery
 //! needs.
 
-use crate::drive::Drive;
-use crate::drive::buffer::slots::State;
+use crate::drive::buffer::slot::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::{Drive, RequestId};
 use crate::flash::Block;
 use crate::units::{Die, Instant, Lpn, Ppn};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(in crate::drive) struct Journal {
     pub(super) pages_flying: u32,
     /// Writes whose page was deallocated before it came to flash, by the number of the
     /// deallocation.
-    pub(super) waiters: Vec<(u64, u32)>,
+    pub(super) waiters: Vec<(u64, RequestId)>,
     pub next_die: Die,
     /// Pages programmed so far: what recovery reads.
     pub pages: u64,

@@ -8,7 +8,7 @@
 //! count as lost.
 
 use crate::drive::Drive;
-use crate::drive::buffer::slots::State;
+use crate::drive::buffer::slot::State;
 use crate::ftl::Translation;
 use crate::units::Lpn;
 
@@ -32,7 +32,7 @@ impl Drive {
             return Vec::new();
         }
         let mut all = Vec::new();
-        for slot in 0..self.buffer.slots() {
+        for slot in self.buffer.each_slot() {
             let s = self.buffer.slot(slot);
             if s.state != State::Free && self.buffer.find(s.lpn) == Some(slot) {
                 all.push(AtRisk {

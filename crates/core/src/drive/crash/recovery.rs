@@ -29,7 +29,7 @@
 //! Not modelled either: firmware's time to boot and to compute, tables in NOR flash, and a failure
 //! of the capacitor.
 
-use crate::drive::buffer::slots::State;
+use crate::drive::buffer::slot::State;
 use crate::drive::crash::checkpoint::Checkpoints;
 use crate::drive::crash::journal::Journal;
 use crate::drive::dies::queues::Owner;
@@ -201,7 +201,7 @@ impl Drive {
             _ => Run::default(),
         });
         let saved = self.spec.power_loss_protection;
-        let in_use = (0..self.buffer.slots()).filter(|slot| {
+        let in_use = self.buffer.each_slot().filter(|slot| {
             let s = self.buffer.slot(*slot);
             s.state != State::Free && !s.dropped && self.buffer.find(s.lpn) == Some(*slot)
         });

@@ -7,6 +7,7 @@
 //! ([`CrashImage::cut_again`]). DRAM does not outlive it: a recovery begins again, with what the
 //! first one left on flash.
 
+use crate::drive::OpId;
 use crate::drive::crash::recovery::CrashImage;
 use crate::flash::{Block, Flash, Operation, Run, Spare, What};
 use crate::ftl::recovery::{Rebuilt, Repair, Role};
@@ -275,7 +276,11 @@ fn play(
         for die in free.drain(..) {
             if let Some(task) = work[die.index()].pop_front() {
                 told(flash, task, false);
-                flash.start(now, die, Operation { what: task.what(), token: die.0, gc: false });
+                flash.start(
+                    now,
+                    die,
+                    Operation { what: task.what(), token: OpId(die.0), gc: false },
+                );
                 under_way[die.index()].push_back(task);
             }
             flash.rest(die);
@@ -285,7 +290,7 @@ fn play(
         }
         let (at, fired) = flash.fire();
         now = at;
-        if let Some(task) = fired.done().and_then(|die| under_way[die as usize].pop_front()) {
+        if let Some(task) = fired.done().and_then(|die| under_way[die.index()].pop_front()) {
             told(flash, task, true);
         }
         free.extend(fired.free());

@@ -16,9 +16,9 @@
 //! does not lie inside a window is a violation of the contract
 //! ([`PredictableCounters`](crate::stats::PredictableCounters)).
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::windows::{WindowSchedule, Windows};
+use crate::drive::{Drive, OpId};
 use crate::units::{Die, Duration, Instant, Pool};
 
 /// GC runs and operations that wait for a window.
@@ -111,7 +111,7 @@ impl Drive {
     }
 
     /// The pool for which an operation of a collection works, if windows are for it.
-    fn pool_of_step(&self, op: u32) -> Option<Pool> {
+    fn pool_of_step(&self, op: OpId) -> Option<Pool> {
         if matches!(self.ops[op].owner, Owner::MergeRun { .. }) {
             None
         } else {
@@ -130,26 +130,26 @@ impl Drive {
     }
 
     /// True when an operation of a collection may begin now.
-    pub(in crate::drive) fn may_step(&self, now: Instant, op: u32) -> bool {
+    pub(in crate::drive) fn may_step(&self, now: Instant, op: OpId) -> bool {
         let (Some(gate), Some(pool)) = (&self.gate, self.pool_of_step(op)) else { return true };
         !(gate.paused[pool.index()] && self.is_copy(op))
             && (gate.lets(now, self.step_length(now, op)) || self.is_forced(pool))
     }
 
     /// It copies: what closes dies has to do so first.
-    fn is_copy(&self, op: u32) -> bool {
+    fn is_copy(&self, op: OpId) -> bool {
         !matches!(self.ops[op].owner, Owner::ChainErase { .. })
     }
 
     /// True when an operation of a GC run may begin now; else it waits for its window, or for a
     /// share of the power budget.
     #[inline]
-    pub(in crate::drive) fn admits_step(&mut self, now: Instant, op: u32) -> bool {
+    pub(in crate::drive) fn admits_step(&mut self, now: Instant, op: OpId) -> bool {
         !self.watches || (self.window_admits(now, op) && self.has_power(now, op))
     }
 
     #[inline(never)]
-    fn window_admits(&mut self, now: Instant, op: u32) -> bool {
+    fn window_admits(&mut self, now: Instant, op: OpId) -> bool {
         let admits = self.may_step(now, op);
         if !admits && let Some(pool) = self.pool_of_step(op) {
             let (length, copies) =
@@ -167,7 +167,7 @@ impl Drive {
 
     /// The first of the operations that wait on a die for garbage collection that may begin now.
     #[inline(never)]
-    pub(in crate::drive) fn next_admitted(&mut self, now: Instant, die: Die) -> Option<u32> {
+    pub(in crate::drive) fn next_admitted(&mut self, now: Instant, die: Die) -> Option<OpId> {
         let mut next = self.queues[die.index()].gc.front();
         while let Some(op) = next.filter(|op| !self.admits_step(now, *op)) {
             next = self.ops[op].next();
@@ -176,7 +176,7 @@ impl Drive {
     }
 
     /// The longest that an operation takes if the channel is its own.
-    fn bare_length(&self, op: u32) -> Duration {
+    fn bare_length(&self, op: OpId) -> Duration {
         let (timing, sectors) = (self.flash.timing(), self.ops[op].sectors);
         match self.ops[op].owner {
             Owner::ChainErase { .. } => self.flash.longest_erase(),
@@ -188,7 +188,7 @@ impl Drive {
     }
 
     /// The longest that an operation takes if it begins now.
-    fn step_length(&self, now: Instant, op: u32) -> Duration {
+    fn step_length(&self, now: Instant, op: OpId) -> Duration {
         let die = self.flash.layout.die_of(self.ops[op].lane);
         self.flash.channel_busy_for(now, die) + self.bare_length(op) + self.others_transfers(op)
     }
@@ -196,7 +196,7 @@ impl Drive {
     /// Transfers that may come before the data of an array read: of each other die of the channel
     /// one that is under way, and one from each cache register. None where the channel is held for
     /// this chain alone.
-    fn others_transfers(&self, op: u32) -> Duration {
+    fn others_transfers(&self, op: OpId) -> Duration {
         let FlashOp { owner, sectors, .. } = self.ops[op];
         let is_read = matches!(owner, Owner::ChainRead { .. });
         let is_alone = self.pool_of_step(op).is_some_and(|pool| self.ftl.lanes_of(pool).len() == 1);
@@ -216,7 +216,7 @@ impl Drive {
     }
 
     /// A step of a collection begins.
-    pub(in crate::drive) fn gc_begins(&mut self, now: Instant, die: Die, op: u32) {
+    pub(in crate::drive) fn gc_begins(&mut self, now: Instant, die: Die, op: OpId) {
         if let Some(predictable) = &mut self.predictable {
             predictable.gc_came(die);
         }
@@ -237,16 +237,16 @@ impl Drive {
             }
         }
         let nothing = Step { began: Instant::START, end: Instant::NEVER, violates: false };
-        if op as usize >= gate.steps.len() {
-            gate.steps.resize(op as usize + 1, nothing);
+        if op.index() >= gate.steps.len() {
+            gate.steps.resize(op.index() + 1, nothing);
         }
         let end = end.filter(|_| !violates).unwrap_or(Instant::NEVER);
-        gate.steps[op as usize] = Step { began: now, end, violates };
+        gate.steps[op.index()] = Step { began: now, end, violates };
     }
 
     /// An operation is done.
     #[inline]
-    pub(in crate::drive) fn step_ended(&mut self, now: Instant, op: u32) {
+    pub(in crate::drive) fn step_ended(&mut self, now: Instant, op: OpId) {
         if self.watches {
             self.frees_power(op);
             self.count_step(now, op);
@@ -254,12 +254,12 @@ impl Drive {
     }
 
     #[inline(never)]
-    fn count_step(&mut self, now: Instant, op: u32) {
+    fn count_step(&mut self, now: Instant, op: OpId) {
         let Some(gate) = &self.gate else { return };
-        if op as usize >= gate.steps.len() || self.pool_of_step(op).is_none() {
+        if op.index() >= gate.steps.len() || self.pool_of_step(op).is_none() {
             return;
         }
-        let Some(step) = self.gate.as_ref().and_then(|gate| gate.steps.get(op as usize).copied())
+        let Some(step) = self.gate.as_ref().and_then(|gate| gate.steps.get(op.index()).copied())
         else {
             return;
         };
@@ -269,11 +269,11 @@ impl Drive {
             counters.violation_time += now.since(step.began);
         }
         if let Some(gate) = &mut self.gate {
-            gate.steps[op as usize].end = Instant::NEVER;
+            gate.steps[op.index()].end = Instant::NEVER;
         }
     }
 
-    pub(in crate::drive) fn chain_pool(&self, op: u32) -> Option<Pool> {
+    pub(in crate::drive) fn chain_pool(&self, op: OpId) -> Option<Pool> {
         match self.ops[op].owner {
             Owner::ChainRead { lane }
             | Owner::ChainProgram { lane }

@@ -1,14 +1,14 @@
 //! An operation starts on its die: the flash gets its command, and the pages of a row are frozen.
 //! `schedule` chooses, this file acts.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, Owner};
 use crate::drive::features::Scheme;
+use crate::drive::{Drive, OpId, SlotId};
 use crate::flash::{Operation, What};
 use crate::units::{Die, Instant};
 
 impl Drive {
-    pub(in crate::drive) fn issue(&mut self, now: Instant, die: Die, op: u32) {
+    pub(in crate::drive) fn issue(&mut self, now: Instant, die: Die, op: OpId) {
         if self.faults.is_some() && self.finds_no_row(now, op) {
             return self.dispatch(now, die);
         }
@@ -26,7 +26,7 @@ impl Drive {
     /// The flash command of an operation that starts now. Inlined, so that it goes to the die in
     /// registers and not by way of the stack.
     #[inline(always)]
-    pub(in crate::drive) fn prepare(&mut self, now: Instant, die: Die, op: u32) -> What {
+    pub(in crate::drive) fn prepare(&mut self, now: Instant, die: Die, op: OpId) -> What {
         self.book_issue(now, op, die);
         let operation = &mut self.ops[op];
         match operation.owner {
@@ -97,7 +97,7 @@ impl Drive {
 
     /// The pages of a row are frozen: their data crosses the channel.
     #[inline(always)]
-    pub(in crate::drive) fn issue_row(&mut self, first_slot: u32) {
+    pub(in crate::drive) fn issue_row(&mut self, first_slot: SlotId) {
         if self.scheme == Scheme::CachedMap {
             self.row_takes_off(first_slot);
         }
@@ -105,7 +105,7 @@ impl Drive {
     }
 
     #[inline(never)]
-    fn row_takes_off(&mut self, first_slot: u32) {
+    fn row_takes_off(&mut self, first_slot: SlotId) {
         let Self { dftl: Some(dftl), buffer, ftl, kept, counters, .. } = self else { return };
         dftl.row_takes_off(first_slot, buffer, ftl, kept.is_some(), &mut counters.map);
     }

@@ -12,8 +12,8 @@
 //! Reads draw nothing here. A rewrite of the scrubber waits until nobody else does. Work of a
 //! recovery after a power loss, before the drive takes commands again, does not ask.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
+use crate::drive::{Drive, OpId};
 use crate::stats::PowerCounters;
 use crate::units::{Die, Duration, Instant, Power};
 use schemars::JsonSchema;
@@ -216,7 +216,7 @@ impl Drive {
 
     /// True where the budget covers an operation that would begin now; else its die waits.
     #[inline(never)]
-    pub(in crate::drive) fn has_power(&mut self, now: Instant, op: u32) -> bool {
+    pub(in crate::drive) fn has_power(&mut self, now: Instant, op: OpId) -> bool {
         let Some(power) = &mut self.power else { return true };
         let die = self.flash.layout.die_of(self.ops[op].lane);
         let needs = power.needs(self.ops[op].owner);
@@ -234,7 +234,7 @@ impl Drive {
     }
 
     /// An operation begins, and draws its share.
-    pub(in crate::drive) fn draws_power(&mut self, now: Instant, op: u32) {
+    pub(in crate::drive) fn draws_power(&mut self, now: Instant, op: OpId) {
         let Some(power) = &mut self.power else { return };
         let needs = power.needs(self.ops[op].owner);
         let waited = power.begins(now, self.flash.layout.die_of(self.ops[op].lane), needs);
@@ -256,7 +256,7 @@ impl Drive {
     }
 
     /// An operation is done, well or not: its share is free.
-    pub(in crate::drive) fn frees_power(&mut self, op: u32) {
+    pub(in crate::drive) fn frees_power(&mut self, op: OpId) {
         let Some(power) = &mut self.power else { return };
         let needs = power.needs(self.ops[op].owner);
         let die = self.flash.layout.die_of(self.ops[op].lane);

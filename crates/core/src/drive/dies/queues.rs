@@ -1,7 +1,8 @@
 //! Flash operations that wait for their die: first-in-first-out lists for each die, linked through
 //! the operations themselves.
 
-use crate::drive::Stamp;
+use crate::drive::parity::{RebuildId, UpdateId};
+use crate::drive::{CommandId, OpId, RequestId, SlotId, Stamp};
 use crate::sim::{NIL, Slab};
 use crate::units::{Duration, Lane, Ppn};
 
@@ -35,21 +36,21 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Owner {
     /// A host read: pages `first..` of the request.
-    Request { request: u32, first: u32 },
+    Request { request: RequestId, first: u32 },
     /// A read of one page on the direct way: the host's command, which has no request.
-    Direct { id: u32 },
+    Direct { id: CommandId },
     /// A part of the page map is read from a spare area: page `number` of a host read can be
     /// translated then.
-    LookUp { request: u32, number: u32 },
+    LookUp { request: RequestId, number: u32 },
     /// A partial page of the buffer gets its other sectors.
-    Fill { slot: u32 },
+    Fill { slot: SlotId },
     /// A stripe's update has read a page: that of the buffered page `slot` (`NIL`: another member,
     /// or the parity).
-    Update { update: u32, slot: u32 },
+    Update { update: UpdateId, slot: SlotId },
     /// A host read that is computed has another member of its stripe.
-    Rebuild { request: u32, rebuild: u32 },
+    Rebuild { request: RequestId, rebuild: RebuildId },
     /// A row of buffered pages is on flash.
-    Row { first_slot: u32 },
+    Row { first_slot: SlotId },
     /// A row of parity in a superblock is on flash: behind host data, or behind copies.
     Parity,
     /// The collection chain of a lane goes on.
@@ -140,8 +141,8 @@ pub(in crate::drive) struct FlashOp {
     over: Stamp,
     /// A read of the request itself that a computed page of the request needs, too: that page, or
     /// `NIL`.
-    pub feeds: u32,
-    next: u32,
+    pub feeds: RebuildId,
+    next: OpId,
 }
 
 impl FlashOp {
@@ -154,7 +155,7 @@ impl FlashOp {
 
     pub fn new(owner: Owner, class: Class, lane: Lane, ppn: Ppn, units: u32, sectors: u32) -> Self {
         let (sequence, gc_before) = (0, Duration::ZERO);
-        let (gc_met, over, feeds, next) = (GcMet::default(), NO_STAMP, NIL, NIL);
+        let (gc_met, over, feeds, next) = (GcMet::default(), NO_STAMP, RebuildId::NIL, OpId::NIL);
         let (gc_blocked_at_split, data_class) = (false, 0);
         Self {
             owner,
@@ -188,34 +189,34 @@ impl FlashOp {
     }
 
     /// The one behind it in its list, or `None`.
-    pub fn next(&self) -> Option<u32> {
-        (self.next != NIL).then_some(self.next)
+    pub fn next(&self) -> Option<OpId> {
+        self.next.some()
     }
 }
 
 /// A first-in-first-out list of operations.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Fifo {
-    head: u32,
-    tail: u32,
+    head: OpId,
+    tail: OpId,
 }
 
 impl Default for Fifo {
     fn default() -> Self {
-        Self { head: NIL, tail: NIL }
+        Self { head: OpId::NIL, tail: OpId::NIL }
     }
 }
 
 impl Fifo {
     #[inline]
-    pub fn front(&self) -> Option<u32> {
-        (self.head != NIL).then_some(self.head)
+    pub fn front(&self) -> Option<OpId> {
+        self.head.some()
     }
 
     #[inline(always)]
-    pub fn push(&mut self, ops: &mut Slab<FlashOp>, op: u32) {
-        ops[op].next = NIL;
-        if self.tail == NIL {
+    pub fn push(&mut self, ops: &mut Slab<OpId, FlashOp>, op: OpId) {
+        ops[op].next = OpId::NIL;
+        if self.tail == OpId::NIL {
             self.head = op;
         } else {
             ops[self.tail].next = op;
@@ -224,11 +225,11 @@ impl Fifo {
     }
 
     #[inline(always)]
-    pub fn pop(&mut self, ops: &Slab<FlashOp>) -> Option<u32> {
+    pub fn pop(&mut self, ops: &Slab<OpId, FlashOp>) -> Option<OpId> {
         let op = self.front()?;
         self.head = ops[op].next;
-        if self.head == NIL {
-            self.tail = NIL;
+        if self.head == OpId::NIL {
+            self.tail = OpId::NIL;
         } else {
             // It is the next to start, and in a long list came long ago.
             ops.prefetch(self.head);
@@ -237,26 +238,25 @@ impl Fifo {
     }
 
     /// The operations in their order.
-    pub fn iter<'a>(&self, ops: &'a Slab<FlashOp>) -> impl Iterator<Item = u32> + use<'a> {
-        let some = |op: u32| (op != NIL).then_some(op);
-        std::iter::successors(some(self.head), move |op| some(ops[*op].next))
+    pub fn iter<'a>(&self, ops: &'a Slab<OpId, FlashOp>) -> impl Iterator<Item = OpId> + use<'a> {
+        std::iter::successors(self.head.some(), move |op| ops[*op].next.some())
     }
 
     /// Takes an operation out, wherever it stands; false when it is not there.
-    pub fn remove(&mut self, ops: &mut Slab<FlashOp>, op: u32) -> bool {
-        let (mut before, mut at) = (NIL, self.head);
+    pub fn remove(&mut self, ops: &mut Slab<OpId, FlashOp>, op: OpId) -> bool {
+        let (mut before, mut at) = (OpId::NIL, self.head);
         while at != op {
-            if at == NIL {
+            if at == OpId::NIL {
                 return false;
             }
             (before, at) = (at, ops[at].next);
         }
         let next = ops[op].next;
         match before {
-            NIL => self.head = next,
+            OpId::NIL => self.head = next,
             before => ops[before].next = next,
         }
-        if next == NIL {
+        if next == OpId::NIL {
             self.tail = before;
         }
         true
@@ -282,12 +282,12 @@ impl DieQueues {
     pub fn is_empty(&self) -> bool {
         let Self { read, fill, write, gc, .. } = self;
         // One test of four.
-        read.head & fill.head & write.head & gc.head == NIL
+        read.head.0 & fill.head.0 & write.head.0 & gc.head.0 == OpId::NIL.0
     }
 
     /// True when an operation of the host waits.
     #[inline]
     pub fn has_users(&self) -> bool {
-        self.read.head & self.fill.head & self.write.head != NIL
+        self.read.head.0 & self.fill.head.0 & self.write.head.0 != OpId::NIL.0
     }
 }

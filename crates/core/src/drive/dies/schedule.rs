@@ -7,7 +7,7 @@
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::drive::gc::mode::Rank;
-use crate::drive::{Drive, DriveSpec, Scheduler};
+use crate::drive::{Drive, DriveSpec, OpId, Scheduler};
 use crate::flash::ChannelTake;
 use crate::ftl::Stream;
 use crate::units::{Die, Instant, Lane, Pool, Ppn};
@@ -35,7 +35,7 @@ impl Dispatching {
 
 impl Drive {
     /// Puts an operation on its die's list and starts it if the die is free.
-    pub(in crate::drive) fn enqueue(&mut self, now: Instant, op: u32) {
+    pub(in crate::drive) fn enqueue(&mut self, now: Instant, op: OpId) {
         let FlashOp { class, owner, lane, .. } = self.ops[op];
         self.enqueue_known(now, op, class, owner, lane);
     }
@@ -46,7 +46,7 @@ impl Drive {
     pub(in crate::drive) fn enqueue_known(
         &mut self,
         now: Instant,
-        op: u32,
+        op: OpId,
         class: Class,
         owner: Owner,
         lane: Lane,
@@ -112,7 +112,7 @@ impl Drive {
 
     /// True when the die is free and a collection's operation would be the next one anyway.
     #[inline]
-    fn may_skip_the_queue(&mut self, now: Instant, die: Die, op: u32) -> bool {
+    fn may_skip_the_queue(&mut self, now: Instant, die: Die, op: OpId) -> bool {
         let queues = &self.queues[die.index()];
         let users = || queues.has_users() || !self.in_order.is_empty();
         self.flash.is_idle(die)
@@ -230,7 +230,7 @@ impl Drive {
     }
 
     #[inline(always)]
-    fn pick(&mut self, now: Instant, die: Die) -> Option<u32> {
+    fn pick(&mut self, now: Instant, die: Die) -> Option<OpId> {
         let gc = self.next_gc(now, die);
         let has_users = self.queues[die.index()].has_users();
         if let Some(op) = gc.filter(|gc| !has_users || self.gc_goes_first(*gc)) {
@@ -251,7 +251,7 @@ impl Drive {
 
     /// An operation of garbage collection leaves its list, in which it mostly is the first.
     #[inline(always)]
-    fn take_gc(&mut self, die: Die, op: u32) {
+    fn take_gc(&mut self, die: Die, op: OpId) {
         let queue = &mut self.queues[die.index()].gc;
         if queue.front() == Some(op) {
             queue.pop(&self.ops);
@@ -262,7 +262,7 @@ impl Drive {
 
     /// The operation of garbage collection that goes next on the die, of those that wait.
     #[inline]
-    fn next_gc(&mut self, now: Instant, die: Die) -> Option<u32> {
+    fn next_gc(&mut self, now: Instant, die: Die) -> Option<OpId> {
         let front = self.queues[die.index()].gc.front();
         match self.watches {
             false => front,
@@ -271,7 +271,7 @@ impl Drive {
     }
 
     #[inline(always)]
-    fn gc_goes_first(&self, gc: u32) -> bool {
+    fn gc_goes_first(&self, gc: OpId) -> bool {
         let lane = self.ops[gc].lane;
         self.collector.takes_the_die()
             || self.gc_goes_before(self.ftl.pool_of(lane), self.reads_wait(lane))
@@ -306,7 +306,7 @@ impl Drive {
     /// The waiting host operation that goes next: reads before the others, or the oldest that can
     /// start.
     #[inline(always)]
-    pub(in crate::drive) fn pick_user(&mut self, now: Instant, die: Die) -> Option<u32> {
+    pub(in crate::drive) fn pick_user(&mut self, now: Instant, die: Die) -> Option<OpId> {
         let queues = &mut self.queues[die.index()];
         let (read, fill, write) = (queues.read.front(), queues.fill.front(), queues.write.front());
         let reads_first = self.spec.scheduler == Scheduler::ReadFirst;
@@ -323,7 +323,7 @@ impl Drive {
                 None
             };
         }
-        let sequence = |op: Option<u32>| op.map_or(u64::MAX, |op| self.ops[op].sequence);
+        let sequence = |op: Option<OpId>| op.map_or(u64::MAX, |op| self.ops[op].sequence);
         let (read_at, fill_at, write_at) = (sequence(read), sequence(fill), sequence(write));
         if write_at < read_at.min(fill_at) && self.make_startable(now, write?) {
             return self.queues[die.index()].write.pop(&self.ops);
@@ -336,7 +336,7 @@ impl Drive {
 
     /// Takes what goes next of the die's list of fills, unless it is a page of the journal for
     /// which there is no power.
-    fn pop_fill(&mut self, now: Instant, die: Die) -> Option<u32> {
+    fn pop_fill(&mut self, now: Instant, die: Die) -> Option<OpId> {
         let op = self.queues[die.index()].fill.front()?;
         if self.watches && !self.has_power(now, op) {
             return None;
@@ -347,14 +347,14 @@ impl Drive {
     /// True when the operation may begin: there is power for it, and a program has the row it goes
     /// to.
     #[inline(always)]
-    fn make_startable(&mut self, now: Instant, op: u32) -> bool {
+    fn make_startable(&mut self, now: Instant, op: OpId) -> bool {
         (!self.watches || self.has_power(now, op)) && self.has_row(op)
     }
 
     /// Gives a program the row it goes to, unless it has one; false when its lane has no room until
     /// something is reclaimed.
     #[inline(always)]
-    pub(super) fn has_row(&mut self, op: u32) -> bool {
+    pub(super) fn has_row(&mut self, op: OpId) -> bool {
         let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, data_class, .. } =
             self.ops[op]
         else {

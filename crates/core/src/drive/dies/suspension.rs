@@ -14,9 +14,9 @@
 //!
 //! The limits of the part are the die's: what they forbid it is not asked for.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::drive::spec::{EraseLength, EraseMode, EraseSpec, ProgramMode, ProgramSpec};
+use crate::drive::{Drive, OpId};
 use crate::flash::{
     EraseLengths, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionLimits,
     SuspensionTimes,
@@ -241,16 +241,16 @@ impl Drive {
     }
 
     /// The next read that may take the place of what the die does, if it came no later than `last`.
-    fn next_reader(&self, die: Die, kind: Suspendable, last: u64) -> Option<u32> {
+    fn next_reader(&self, die: Die, kind: Suspendable, last: u64) -> Option<OpId> {
         let queues = &self.queues[die.index()];
-        let came_in_time = |op: &u32| self.ops[*op].sequence <= last;
+        let came_in_time = |op: &OpId| self.ops[*op].sequence <= last;
         let user = queues.read.front().filter(|_| !self.is_closed(die)).filter(came_in_time);
         user.or_else(|| {
             let gc = self
                 .suspension
                 .as_ref()
                 .is_some_and(|suspension| suspension.gc_reads[kind as usize]);
-            let is_read = |op: &u32| matches!(self.ops[*op].owner, Owner::ChainRead { .. });
+            let is_read = |op: &OpId| matches!(self.ops[*op].owner, Owner::ChainRead { .. });
             queues.gc.front().filter(|_| gc).filter(is_read).filter(came_in_time)
         })
     }

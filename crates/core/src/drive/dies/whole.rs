@@ -10,7 +10,7 @@
 //! told of them when a page of that die is looked up ([`Drive::settled`]), or at the end.
 
 use crate::drive::dies::queues::Owner;
-use crate::drive::{Drive, Reconstruct, UpdateReads};
+use crate::drive::{Drive, OpId, Reconstruct, UpdateReads};
 use crate::ftl::Step;
 use crate::units::{Die, Instant, Lane, Ppn};
 
@@ -173,7 +173,7 @@ impl Drive {
     pub(in crate::drive) fn start_whole_copy(
         &mut self,
         now: Instant,
-        op: u32,
+        op: OpId,
         die: Die,
         lane: Lane,
     ) -> bool {

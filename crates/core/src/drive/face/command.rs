@@ -16,11 +16,22 @@ pub enum PredictableLatency {
     MustWait,
 }
 
+crate::id! {
+    /// The host's identifier of a command, unique among its commands under way.
+    pub CommandId
+}
+
+impl From<u32> for CommandId {
+    fn from(number: u32) -> Self {
+        Self(number)
+    }
+}
+
 /// A command as the host submits it. `id` is the host's own and comes back in the completion.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// The host's identifier, unique among its commands under way.
-    pub id: u32,
+    pub id: CommandId,
     /// The operation.
     pub op: Op,
     /// First sector.
@@ -45,9 +56,9 @@ pub type Payload = Box<[Stamp]>;
 
 impl Command {
     /// An ordinary command: no FUA, no predictable-latency flag, stream 0, no content.
-    pub fn new(id: u32, op: Op, lba: Lba, sectors: u32) -> Self {
+    pub fn new(id: impl Into<CommandId>, op: Op, lba: Lba, sectors: u32) -> Self {
         Self {
-            id,
+            id: id.into(),
             op,
             lba,
             sectors,
@@ -116,7 +127,7 @@ impl Status {
 #[derive(Clone, Debug)]
 pub struct Completion {
     /// The command's identifier.
-    pub id: u32,
+    pub id: CommandId,
     /// When it reached the host.
     pub at: Instant,
     /// How it ended.

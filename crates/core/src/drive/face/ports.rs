@@ -10,9 +10,9 @@ use super::heat::Heat;
 use super::limits::Limits;
 use super::throttle::Throttle;
 use super::waiting::Waiting;
-use crate::drive::{Command, Completion, Drive, DriveSpec, Op, Status};
+use crate::drive::{Command, CommandId, Completion, Drive, DriveSpec, Op, RequestId, Status};
 use crate::ftl::PageMap;
-use crate::sim::{Line, NIL};
+use crate::sim::Line;
 use crate::units::{Bandwidth, Duration, Instant, Lba, SECTOR};
 use std::collections::VecDeque;
 
@@ -55,7 +55,7 @@ pub(in crate::drive) struct Ports {
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
     at: Instant,
-    id: u32,
+    id: CommandId,
     status: Status,
     gc_blocked: bool,
     gc_blocked_at_split: bool,
@@ -69,7 +69,7 @@ pub(super) enum Turn {
     /// A core is idle.
     Worked,
     /// A write that was held since then goes on.
-    Admitted { id: u32, since: Instant },
+    Admitted { id: CommandId, since: Instant },
     /// Data are in the DRAM.
     Landed,
 }
@@ -80,7 +80,7 @@ impl Default for Leaving {
     fn default() -> Self {
         Self {
             at: Instant::NEVER,
-            id: NIL,
+            id: CommandId::default(),
             status: Status::Success,
             gc_blocked: false,
             gc_blocked_at_split: false,
@@ -161,7 +161,7 @@ impl Ports {
         self.waiting.len() + self.arriving.len() + limited
     }
 
-    pub fn take_queued(&mut self, id: u32) -> Option<Command> {
+    pub fn take_queued(&mut self, id: CommandId) -> Option<Command> {
         self.waiting.remove(id)
     }
 
@@ -346,7 +346,7 @@ impl Ports {
     pub fn complete_plainly(
         &mut self,
         now: Instant,
-        id: u32,
+        id: CommandId,
         sectors: u32,
         (gc_blocked, gc_blocked_at_split): (bool, bool),
     ) -> Instant {
@@ -416,7 +416,12 @@ impl Ports {
 impl Drive {
     /// The command is done: its completion crosses the link.
     #[inline]
-    pub(in crate::drive) fn finish_with(&mut self, now: Instant, request: u32, status: Status) {
+    pub(in crate::drive) fn finish_with(
+        &mut self,
+        now: Instant,
+        request: RequestId,
+        status: Status,
+    ) {
         if self.requests[request].failed {
             if let Some(predictable) = &mut self.predictable {
                 predictable.one_is_over();
@@ -432,7 +437,7 @@ impl Drive {
     pub(in crate::drive) fn complete(
         &mut self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         status: Status,
         result64: u64,
     ) {

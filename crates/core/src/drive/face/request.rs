@@ -1,9 +1,14 @@
 //! A command while the drive works on it.
 
-use crate::drive::{Command, Drive, DriveSpec, Op, Payload, PredictableLatency, Status};
+use crate::drive::{Command, CommandId, Drive, DriveSpec, Op, Payload, PredictableLatency, Status};
 use crate::ftl::Translation;
 use crate::units::Die;
 use crate::units::{Lba, Lpn, Ppn, SECTOR};
+
+crate::id! {
+    /// A request: its place among those under way.
+    pub(in crate::drive) RequestId, or NIL
+}
 
 /// A command under way. A backlog holds millions of them, so it is small: what pages hold is in a
 /// box of its own, in runs that carry content.
@@ -31,7 +36,7 @@ const _: () = assert!(size_of::<Request>() <= 48, "a backlog of requests is smal
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Asked {
     pub lba: Lba,
-    pub id: u32,
+    pub id: CommandId,
     pub sectors: u32,
     pub op: Op,
     pub fua: bool,
@@ -121,7 +126,7 @@ impl Unit {
 impl Drive {
     /// Mapping units that the request touches.
     #[inline]
-    pub(in crate::drive) fn units(&self, request: u32) -> u32 {
+    pub(in crate::drive) fn units(&self, request: RequestId) -> u32 {
         let (command, shift) = (&self.requests[request].command, self.flash.layout.unit_shift);
         let last = (command.lba.0 + u64::from(command.sectors) - 1) >> shift;
         (last - (command.lba.0 >> shift)) as u32 + 1
@@ -129,7 +134,7 @@ impl Drive {
 
     /// Mapping unit `number` of the request.
     #[inline]
-    pub(in crate::drive) fn unit(&self, request: u32, number: u32) -> Unit {
+    pub(in crate::drive) fn unit(&self, request: RequestId, number: u32) -> Unit {
         let (command, shift) = (&self.requests[request].command, self.flash.layout.unit_shift);
         let page = (command.lba.0 >> shift) + u64::from(number);
         let start = (page << shift).max(command.lba.0);
@@ -143,7 +148,7 @@ impl Drive {
 
     /// How a read ends.
     #[inline]
-    pub(in crate::drive) fn read_status(&mut self, request: u32) -> Status {
+    pub(in crate::drive) fn read_status(&mut self, request: RequestId) -> Status {
         if !self.requests[request].unrecovered {
             return Status::Success;
         }
@@ -155,7 +160,7 @@ impl Drive {
 
     /// How a write or a deallocation ends.
     #[inline]
-    pub(in crate::drive) fn write_status(&self, request: u32) -> Status {
+    pub(in crate::drive) fn write_status(&self, request: RequestId) -> Status {
         if self.requests[request].refused {
             Status::NamespaceWriteProtected
         } else {
@@ -171,7 +176,7 @@ impl Drive {
 
     /// Where page `number` of a read is on flash, if it needs that: not what is in the buffer or
     /// was never written.
-    pub(in crate::drive) fn page_of_unit(&self, request: u32, number: u32) -> Option<Ppn> {
+    pub(in crate::drive) fn page_of_unit(&self, request: RequestId, number: u32) -> Option<Ppn> {
         let unit = self.unit(request, number);
         let covers = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();
         if self.buffer.find(unit.lpn).is_some_and(covers) {

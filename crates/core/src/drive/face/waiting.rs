@@ -1,7 +1,7 @@
 //! Commands that wait to be fetched, and which of them is next: the first that came, or the queues
 //! in turn, some of them several times in a row.
 
-use crate::drive::{Arbitration, Command, FirmwareSpec};
+use crate::drive::{Arbitration, Command, CommandId, FirmwareSpec};
 use std::collections::VecDeque;
 
 /// The submission queues.
@@ -59,7 +59,7 @@ impl Waiting {
         self.queues[self.turn].pop_front()
     }
 
-    pub fn remove(&mut self, id: u32) -> Option<Command> {
+    pub fn remove(&mut self, id: CommandId) -> Option<Command> {
         let found = self.queues.iter_mut().find_map(|queue| {
             let at = queue.iter().position(|command| command.id == id)?;
             queue.remove(at)
@@ -82,9 +82,9 @@ mod tests {
             let command = Command::new(id as u32, Op::Read, Lba(0), 8);
             waiting.push(Command { queue, ..command });
         }
-        assert_eq!(waiting.remove(4).map(|command| command.id), Some(4));
-        assert_eq!((waiting.remove(4).is_none(), waiting.len()), (true, 7));
-        std::iter::from_fn(|| waiting.take()).map(|command| command.id).collect()
+        assert_eq!(waiting.remove(CommandId(4)).map(|command| command.id), Some(CommandId(4)));
+        assert_eq!((waiting.remove(CommandId(4)).is_none(), waiting.len()), (true, 7));
+        std::iter::from_fn(|| waiting.take()).map(|command| command.id.0).collect()
     }
 
     #[test]

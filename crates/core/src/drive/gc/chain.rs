@@ -2,13 +2,12 @@
 //! operation that ended on the die where the next one starts, at the same instant, needs no list
 //! (`start_next_copy`).
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::dies::schedule::Dispatching;
 use crate::drive::features::Scheme;
+use crate::drive::{Drive, OpId};
 use crate::flash::{Operation, What};
 use crate::ftl::Step;
-use crate::sim::NIL;
 use crate::units::{Die, Instant, Lane, Ppn};
 
 impl Drive {
@@ -52,9 +51,9 @@ impl Drive {
 
     /// The place of the operations of a lane's chain.
     #[inline]
-    fn chain_op(&mut self, lane: Lane) -> u32 {
+    fn chain_op(&mut self, lane: Lane) -> OpId {
         let mut op = self.collector.chain_ops[lane.index()];
-        if op == NIL {
+        if op == OpId::NIL {
             op = self.ops.insert(FlashOp::new(
                 Owner::ChainRead { lane },
                 Class::Gc,
@@ -80,7 +79,7 @@ impl Drive {
     pub(in crate::drive) fn start_single_copy(
         &mut self,
         now: Instant,
-        op: u32,
+        op: OpId,
         (die, lane): (Die, Lane),
         step: Step,
     ) {
@@ -121,7 +120,7 @@ impl Drive {
     fn single_copy_waits(
         &mut self,
         now: Instant,
-        op: u32,
+        op: OpId,
         die: Die,
         (owner, ppn, sectors): (Owner, Ppn, u32),
         is_alone: bool,
@@ -144,7 +143,7 @@ impl Drive {
     pub(in crate::drive) fn start_next_copy(
         &mut self,
         now: Instant,
-        op: u32,
+        op: OpId,
         die: Die,
         lane: Lane,
         step: Step,

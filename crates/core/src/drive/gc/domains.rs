@@ -1,12 +1,12 @@
 //! Which pools wait for a GC run, and what a run in turn blocks: a *domain*, a channel or all of
 //! them.
 
+use crate::drive::OpId;
 use crate::drive::dies::whole::Way;
 use crate::drive::gc::mode::{Admission, Lease, Rank, Scope};
 use crate::drive::gc::plane::Planes;
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, GcWhen, PageMap};
-use crate::sim::NIL;
 use crate::units::{Channel, Die, Instant, Lane, Pool};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub(in crate::drive) struct Collector {
     /// Since when each pool's collection copies.
     pub(super) copying_since: Vec<Instant>,
     /// The operation of each lane's chain: it has one at a time, and keeps its place.
-    pub chain_ops: Vec<u32>,
+    pub chain_ops: Vec<OpId>,
     /// Which way copies go.
     pub way: Way,
 }
@@ -99,7 +99,7 @@ impl Collector {
             has_turns: lease.has_turns(),
             planes: (lease.scope == Scope::Die).then(|| Box::new(Planes::new(gc, flash, ftl))),
             copying_since: vec![Instant::START; ftl.pools() as usize],
-            chain_ops: vec![NIL; layout.lanes as usize],
+            chain_ops: vec![OpId::NIL; layout.lanes as usize],
             way: Way::default(),
         }
     }

@@ -1,22 +1,22 @@
 //! The end of an operation of a GC run, and of a read of a block: the chain goes on, a victim is
 //! erased or reclaimed.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::FlashOp;
 use crate::drive::features::Scheme;
+use crate::drive::{Drive, OpId};
 use crate::flash::Block;
 use crate::ftl::{Step, Stream};
 use crate::units::{Die, Instant, Lane, Ppn};
 
 impl Drive {
-    pub(in crate::drive) fn chain_read_done(&mut self, now: Instant, op: u32, lane: Lane) {
+    pub(in crate::drive) fn chain_read_done(&mut self, now: Instant, op: OpId, lane: Lane) {
         self.counters.units_read += u64::from(self.ops[op].units);
         let flash = &self.flash;
         self.ftl.read_done(lane, |page| flash.load(page));
         self.advance_chain(now, lane);
     }
 
-    pub(in crate::drive) fn chain_program_done(&mut self, now: Instant, op: u32, lane: Lane) {
+    pub(in crate::drive) fn chain_program_done(&mut self, now: Instant, op: OpId, lane: Lane) {
         let FlashOp { ppn: row, units, lane: to, .. } = self.ops[op];
         self.stripe_row_done(to, Stream::Copy);
         self.counters.copied_units += u64::from(units);
@@ -42,7 +42,7 @@ impl Drive {
 
     /// The read of a copy ended on `die`, at which nobody looks: what is to be done then.
     #[inline(always)]
-    pub(in crate::drive) fn copy_is_read(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+    pub(in crate::drive) fn copy_is_read(&mut self, now: Instant, op: OpId, die: Die, lane: Lane) {
         if self.collector.way.is_single {
             return self.single_read_ended(now, op, die, lane);
         }
@@ -57,7 +57,7 @@ impl Drive {
     pub(in crate::drive) fn copy_is_programmed(
         &mut self,
         now: Instant,
-        op: u32,
+        op: OpId,
         die: Die,
         lane: Lane,
     ) {
@@ -77,7 +77,7 @@ impl Drive {
     pub(in crate::drive) fn whole_copy_goes_on(
         &mut self,
         now: Instant,
-        op: u32,
+        op: OpId,
         die: Die,
         lane: Lane,
     ) {
@@ -86,14 +86,14 @@ impl Drive {
     }
 
     #[inline(always)]
-    fn copy_goes_on(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+    fn copy_goes_on(&mut self, now: Instant, op: OpId, die: Die, lane: Lane) {
         if !self.collector.way.is_whole || !self.start_whole_copy(now, op, die, lane) {
             self.next_step_of_copy(now, op, die, lane);
         }
     }
 
     #[inline(always)]
-    fn next_step_of_copy(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+    fn next_step_of_copy(&mut self, now: Instant, op: OpId, die: Die, lane: Lane) {
         let step = self.ftl.step(lane);
         self.start_next_copy(now, op, die, lane, step);
         self.poll_gc(now, die);
@@ -101,7 +101,7 @@ impl Drive {
 
     /// The read of a copy that goes singly ended: its page is programmed next, if it still counts.
     #[inline(never)]
-    fn single_read_ended(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+    fn single_read_ended(&mut self, now: Instant, op: OpId, die: Die, lane: Lane) {
         self.counters.units_read += 1;
         let flash = &self.flash;
         if self.ftl.single_read(lane, |page| flash.load(page)) {
@@ -114,7 +114,7 @@ impl Drive {
 
     /// The program of a copy that goes singly ended: the next page is read.
     #[inline(never)]
-    fn single_program_ended(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+    fn single_program_ended(&mut self, now: Instant, op: OpId, die: Die, lane: Lane) {
         let row = self.ops[op].ppn;
         self.counters.copied_units += 1;
         let flash = &mut self.flash;
@@ -126,7 +126,7 @@ impl Drive {
     }
 
     #[inline(always)]
-    fn single_copy_goes_on(&mut self, now: Instant, op: u32, die: Die, lane: Lane) {
+    fn single_copy_goes_on(&mut self, now: Instant, op: OpId, die: Die, lane: Lane) {
         match self.ftl.single_step(lane) {
             Some(page) => {
                 self.start_single_copy(now, op, (die, lane), Step::Read { page, units: 1 })

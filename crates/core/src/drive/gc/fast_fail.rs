@@ -33,9 +33,9 @@
 
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::gc::replay::Replay;
+use crate::drive::parity::RebuildId;
 use crate::drive::rehearse::Moment;
-use crate::drive::{BusyRemaining, Drive, FastFail, PredictableLatency, Status};
-use crate::sim::NIL;
+use crate::drive::{BusyRemaining, Drive, FastFail, OpId, PredictableLatency, RequestId, Status};
 use crate::units::{Die, Duration, Instant, Ppn};
 use std::cell::RefCell;
 
@@ -48,7 +48,7 @@ pub(in crate::drive) struct Predictable {
     /// Requests that failed and still have operations under way.
     pub(super) failed: usize,
     /// Operations that are looked at.
-    pub(super) found: Vec<u32>,
+    pub(super) found: Vec<OpId>,
     /// The dry run of a collection of several lanes.
     pub replay: RefCell<Replay>,
 }
@@ -77,7 +77,7 @@ impl Predictable {
 
 impl Drive {
     /// A read may be failed fast, and begins; true when it was.
-    pub(in crate::drive) fn fails_fast(&mut self, now: Instant, request: u32) -> bool {
+    pub(in crate::drive) fn fails_fast(&mut self, now: Instant, request: RequestId) -> bool {
         let Self { predictable, flash, direct, watches, .. } = self;
         predictable.get_or_insert_with(|| {
             flash.report_waits();
@@ -121,8 +121,8 @@ impl Drive {
     }
 
     /// The read that an operation serves, if it may be failed and was not.
-    pub(super) fn predictable_owner(&self, op: u32) -> Option<u32> {
-        let may_fail = |request: &u32| {
+    pub(super) fn predictable_owner(&self, op: OpId) -> Option<RequestId> {
+        let may_fail = |request: &RequestId| {
             let r = &self.requests[*request];
             r.command.predictable == PredictableLatency::On && !r.failed
         };
@@ -130,7 +130,7 @@ impl Drive {
     }
 
     /// The read that an operation serves.
-    pub(in crate::drive) fn serves(&self, op: u32) -> Option<u32> {
+    pub(in crate::drive) fn serves(&self, op: OpId) -> Option<RequestId> {
         match self.ops[op].owner {
             Owner::Request { request, .. }
             | Owner::LookUp { request, .. }
@@ -140,15 +140,15 @@ impl Drive {
     }
 
     /// A read that waits for `die` and may be failed, and its page.
-    pub(super) fn waiting_on(&self, die: Die) -> Option<(u32, Ppn)> {
-        let of_die = |op: &u32| self.flash.layout.die_of(self.ops[*op].lane) == die;
+    pub(super) fn waiting_on(&self, die: Die) -> Option<(RequestId, Ppn)> {
+        let of_die = |op: &OpId| self.flash.layout.die_of(self.ops[*op].lane) == die;
         let in_order = self.in_order.iter().copied().filter(of_die);
         let mut waiting = self.queues[die.index()].read.iter(&self.ops).chain(in_order);
         waiting.find_map(|op| self.predictable_owner(op).map(|request| (request, self.ops[op].ppn)))
     }
 
     /// Ends a read as failed. Its operations, if it has any, are left.
-    pub(super) fn fail_fast(&mut self, now: Instant, request: u32, busy: Duration) {
+    pub(super) fn fail_fast(&mut self, now: Instant, request: RequestId, busy: Duration) {
         self.counters.predictable.fast_fails += 1;
         (self.requests[request].failed, self.requests[request].content) = (true, None);
         self.complete(now, request, Status::PredictableLatencyNotMet, busy.as_ns().max(1));
@@ -156,7 +156,7 @@ impl Drive {
 
     /// Takes the operations of a request that wait out of their lists, but for those that a page to
     /// be computed needs.
-    pub(super) fn withdraw(&mut self, request: u32) -> Vec<u32> {
+    pub(super) fn withdraw(&mut self, request: RequestId) -> Vec<OpId> {
         let found =
             self.predictable.as_mut().map(|predictable| std::mem::take(&mut predictable.found));
         let mut found = found.unwrap_or_default();
@@ -164,9 +164,10 @@ impl Drive {
             return found;
         }
         let ops = &self.ops;
-        let is_its = |op: &u32| {
+        let is_its = |op: &OpId| {
             let FlashOp { owner, feeds, .. } = &ops[*op];
-            matches!(owner, Owner::Request { request: of, .. } if *of == request) && *feeds == NIL
+            matches!(owner, Owner::Request { request: of, .. } if *of == request)
+                && *feeds == RebuildId::NIL
         };
         for queues in &self.queues {
             found.extend(queues.read.iter(ops).filter(is_its));

@@ -2,7 +2,7 @@
 //! that comes now.
 
 use crate::drive::dies::queues::{Class, Owner};
-use crate::drive::{Drive, FastFail};
+use crate::drive::{Drive, FastFail, OpId};
 use crate::flash::Suspendable;
 use crate::units::{Die, Duration, Instant};
 
@@ -44,7 +44,7 @@ impl Drive {
     }
 
     /// True when a collection's operation that waits goes before the reads that wait for its die.
-    pub(in crate::drive) fn goes_before_reads(&self, now: Instant, op: u32) -> bool {
+    pub(in crate::drive) fn goes_before_reads(&self, now: Instant, op: OpId) -> bool {
         self.gc_goes_before(self.ftl.pool_of(self.ops[op].lane), true)
             && !self.gives_way_now(op)
             && self.may_step(now, op)
@@ -52,7 +52,7 @@ impl Drive {
 
     /// True when a read would suspend the operation: one that was suspended as often as it may be
     /// keeps its die.
-    pub(in crate::drive) fn gives_way_now(&self, op: u32) -> bool {
+    pub(in crate::drive) fn gives_way_now(&self, op: OpId) -> bool {
         let Some(suspension) = &self.suspension else { return false };
         if self.flash.stops_no_more(self.flash.layout.die_of(self.ops[op].lane), op) {
             return false;

@@ -18,11 +18,10 @@ use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::mode::{Admission, Lease};
 use crate::drive::observe::critical::NO_LINK;
 use crate::drive::observe::timeline::Collection;
-use crate::drive::{Drive, DriveSpec};
+use crate::drive::{Drive, DriveSpec, OpId, SlotId};
 use crate::flash::{Block, Flash, Layout, Run};
 use crate::ftl::log::Step;
 use crate::ftl::{GcSpec, PageMap};
-use crate::sim::NIL;
 use crate::units::{Cause, Channel, Duration, Instant, Lane, Ppn, Split};
 use std::collections::VecDeque;
 
@@ -42,13 +41,13 @@ pub(in crate::drive) struct Merges {
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     /// Slots of pages that wait for their turn.
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<SlotId>,
     /// The slot of the page being written, or `NIL`.
-    pub(super) slot: u32,
+    pub(super) slot: SlotId,
     /// Its page is on flash.
     pub(super) landed: bool,
     /// The operation of the merge: it has one at a time, and keeps its place.
-    op: u32,
+    op: OpId,
     /// Copies under way or to be done, and the first that is not done.
     pub(super) run: Vec<(Ppn, Ppn)>,
     pub(super) at: usize,
@@ -91,9 +90,9 @@ impl Merges {
         let log = ftl.log_blocks()?;
         let chain = Chain {
             waiting: VecDeque::new(),
-            slot: NIL,
+            slot: SlotId::NIL,
             landed: false,
-            op: NIL,
+            op: OpId::NIL,
             run: Vec::with_capacity(flash.layout.rows as usize),
             at: 0,
             version: 0,
@@ -118,7 +117,7 @@ impl Merges {
 
 impl Merges {
     /// The slot of the page that a lane writes.
-    pub fn page_of(&self, lane: Lane) -> u32 {
+    pub fn page_of(&self, lane: Lane) -> SlotId {
         self.lanes[lane.index()].slot
     }
 
@@ -150,7 +149,7 @@ impl Drive {
     }
 
     /// A page leaves the buffer for its lane.
-    pub(in crate::drive) fn leave_for_log(&mut self, now: Instant, slot: u32) {
+    pub(in crate::drive) fn leave_for_log(&mut self, now: Instant, slot: SlotId) {
         let lane = self.ftl.striped_lane(self.buffer.slot(slot).lpn);
         self.writes.leaving += 1;
         self.chain(lane).waiting.push_back(slot);
@@ -159,7 +158,7 @@ impl Drive {
 
     /// The next page of a lane has its turn, if the lane is free.
     fn begin_chain(&mut self, now: Instant, lane: Lane) {
-        while self.chain(lane).slot == NIL {
+        while self.chain(lane).slot == SlotId::NIL {
             let Some(slot) = self.chain(lane).waiting.pop_front() else { return };
             if self.buffer.slot(slot).dropped {
                 self.writes.leaving -= 1;
@@ -268,8 +267,8 @@ impl Drive {
 
     /// The place of a lane's operations.
     #[inline]
-    fn merge_op(&mut self, lane: Lane) -> u32 {
-        if self.chain(lane).op == NIL {
+    fn merge_op(&mut self, lane: Lane) -> OpId {
+        if self.chain(lane).op == OpId::NIL {
             let op = self.ops.insert(FlashOp::new(
                 Owner::MergeRun { lane },
                 Class::Gc,
@@ -324,7 +323,7 @@ impl Drive {
     }
 
     /// Resumes the waiters of the page.
-    pub(super) fn tell_page(&mut self, now: Instant, lane: Lane, slot: u32) {
+    pub(super) fn tell_page(&mut self, now: Instant, lane: Lane, slot: SlotId) {
         self.chain(lane).slot = BUSY;
         let Chain { began, split, led_by, .. } = *self.chain(lane);
         self.book_chained(Some(Chained { began, split, led_by }));
@@ -345,7 +344,7 @@ impl Drive {
             self.counters.copying_max = self.counters.copying_max.max(copying);
             self.timeline_merged(now, lane, reclaiming);
         }
-        self.chain(lane).slot = NIL;
+        self.chain(lane).slot = SlotId::NIL;
         self.begin_chain(now, lane);
         self.take_writes(now);
     }
@@ -390,4 +389,4 @@ impl Drive {
 }
 
 /// In place of a slot: its page is told, and the chain goes on.
-const BUSY: u32 = NIL - 1;
+const BUSY: SlotId = SlotId(SlotId::NIL.0 - 1);

@@ -1,13 +1,13 @@
 //! The end of an operation of a merge: its chain goes on, and the requests of a page complete.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
+use crate::drive::{Drive, OpId};
 use crate::flash::Block;
 use crate::units::{Cause, Instant, Lane, Ppn};
 
 impl Drive {
     /// An operation of a chain is done.
-    pub(in crate::drive) fn merge_goes_on(&mut self, now: Instant, op: u32, owner: Owner) {
+    pub(in crate::drive) fn merge_goes_on(&mut self, now: Instant, op: OpId, owner: Owner) {
         match owner {
             Owner::MergeRead { lane } => self.merge_read_done(now, op, lane),
             Owner::SpareRead { lane } => self.spare_read_done(now, lane),
@@ -27,7 +27,7 @@ impl Drive {
         self.advance_merge(now, lane);
     }
 
-    fn merge_read_done(&mut self, now: Instant, op: u32, lane: Lane) {
+    fn merge_read_done(&mut self, now: Instant, op: OpId, lane: Lane) {
         let version = self.flash.load(self.ops[op].ppn);
         self.counters.units_read += 1;
         let chain = self.chain(lane);
@@ -62,7 +62,7 @@ impl Drive {
         self.advance_merge(now, lane);
     }
 
-    fn merge_erase_done(&mut self, now: Instant, op: u32, lane: Lane) {
+    fn merge_erase_done(&mut self, now: Instant, op: OpId, lane: Lane) {
         let block = self.flash.layout.block_of(self.ops[op].ppn);
         self.counters.erases += 1;
         self.book_merge(now, lane, Cause::Erase);
@@ -72,7 +72,7 @@ impl Drive {
 
     /// The erase of a merge has failed: the block leaves its lane, or is erased again where the
     /// lane has none to spare.
-    pub(in crate::drive) fn merge_erase_failed(&mut self, now: Instant, op: u32, lane: Lane) {
+    pub(in crate::drive) fn merge_erase_failed(&mut self, now: Instant, op: OpId, lane: Lane) {
         self.counters.erases += 1;
         self.count_erase_failure();
         let block = self.flash.layout.block_of(self.ops[op].ppn);
@@ -98,7 +98,7 @@ impl Drive {
     }
 
     /// The host's page is on flash.
-    fn log_programmed(&mut self, now: Instant, op: u32, lane: Lane) {
+    fn log_programmed(&mut self, now: Instant, op: OpId, lane: Lane) {
         let (to, slot) = (self.ops[op].ppn, self.chain(lane).slot);
         let (lpn, version, dropped, born) = {
             let s = self.buffer.slot(slot);
@@ -123,7 +123,7 @@ impl Drive {
     }
 
     /// The page's own program is done: its waits are in the books of the operation.
-    fn book_log_program(&mut self, now: Instant, op: u32, lane: Lane) {
+    fn book_log_program(&mut self, now: Instant, op: OpId, lane: Lane) {
         if let Some(split) = self.split_of_program(now, op) {
             let chain = self.chain(lane);
             debug_assert_eq!(

@@ -1,7 +1,7 @@
 //! Reads that garbage collection overtook: they fail once the event is over.
 
 use crate::drive::rehearse::Moment;
-use crate::drive::{BusyRemaining, Drive};
+use crate::drive::{BusyRemaining, Drive, RequestId};
 use crate::units::{Duration, Instant, Ppn};
 
 impl Drive {
@@ -32,7 +32,7 @@ impl Drive {
     }
 
     /// Fails a read that has begun, and withdraws its operations that still wait.
-    fn fail_late(&mut self, now: Instant, request: u32, busy: Duration) {
+    fn fail_late(&mut self, now: Instant, request: RequestId, busy: Duration) {
         self.counters.predictable.fast_fails_late += 1;
         self.fail_fast(now, request, busy);
         let mut withdrawn = self.withdraw(request);

@@ -4,9 +4,9 @@
 //! and when, is in `predictable.rs`; here is only the prediction. It is asked once for every die of
 //! every read that fails, so it allocates nothing.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::drive::gc::replay::Outcome;
+use crate::drive::{Drive, OpId};
 use crate::flash::Block;
 use crate::units::{Channel, Die, Duration, Instant, Lane, Pool, Ppn};
 
@@ -222,7 +222,7 @@ impl Drive {
             end += rest;
         }
         let waiting = self.queues[die.index()].gc.iter(&self.ops);
-        let is_erase = |op: &u32| {
+        let is_erase = |op: &OpId| {
             matches!(self.ops[*op].owner, Owner::ChainErase { .. } | Owner::MergeErase { .. })
         };
         let erases = waiting.filter(is_erase).filter(|op| self.goes_before_reads(now, *op));
@@ -232,7 +232,7 @@ impl Drive {
     }
 
     /// The pool for whose copies the operation works.
-    fn copies_for(&self, op: u32) -> Option<Pool> {
+    fn copies_for(&self, op: OpId) -> Option<Pool> {
         if matches!(self.ops[op].owner, Owner::ChainErase { .. }) {
             None
         } else {

@@ -11,10 +11,10 @@
 //! or pages are deallocated, the next question starts a new dry run. Page types that differ in
 //! tPROG are taken by their mean.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::drive::gc::release::Kept;
 use crate::drive::gc::windows::WindowSchedule;
+use crate::drive::{Drive, OpId};
 use crate::ftl::ChainLeft;
 use crate::sim::{NIL, Timers};
 use crate::units::{Die, Duration, Instant, Lane, Pool, Ppn};
@@ -167,7 +167,7 @@ impl Drive {
 
     /// Takes over the operations under way and waiting on a die.
     fn takes_over(&self, r: &mut Replay, now: Instant, die: Die) -> Option<()> {
-        let lane_of = |op: u32| match self.ops[op].owner {
+        let lane_of = |op: OpId| match self.ops[op].owner {
             Owner::ChainRead { lane } | Owner::ChainProgram { lane } => Some(lane),
             _ => None,
         };

@@ -12,10 +12,9 @@ use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
 use crate::drive::io::write::Incoming;
 use crate::drive::later::Task;
-use crate::drive::{Command, Drive, Op, PredictableLatency, Stamp};
+use crate::drive::{Command, CommandId, Drive, Op, OpId, PredictableLatency, Stamp};
 use crate::flash::{Operation, What};
 use crate::ftl::Translation;
-use crate::sim::NIL;
 use crate::units::{Die, Instant, Lane, Lba, Lpn, Ppn};
 
 /// Reads on the direct way.
@@ -25,7 +24,7 @@ pub(in crate::drive) struct Direct {
     /// Commands take it as they come: nothing lies before the drive.
     is_at_once: bool,
     /// By die: the operation of the read that works there. Empty where a die may have two.
-    pub(super) ops: Vec<u32>,
+    pub(super) ops: Vec<OpId>,
     /// How many are under way.
     pub(in crate::drive) under_way: u32,
 }
@@ -109,7 +108,13 @@ impl Drive {
     /// Takes a write of one mapping unit into the buffer, or puts it behind those that wait for
     /// room. False where it completes on flash, or has other pages leave on its account: then
     /// nothing was done.
-    fn is_taken_directly(&mut self, now: Instant, id: u32, range: (Lba, u32), stream: u8) -> bool {
+    fn is_taken_directly(
+        &mut self,
+        now: Instant,
+        id: CommandId,
+        range: (Lba, u32),
+        stream: u8,
+    ) -> bool {
         let long = self.spec.write_through || self.watches || self.writes.own_room;
         if long || self.is_read_only() {
             return false;
@@ -135,7 +140,7 @@ impl Drive {
 
     /// Starts a read, or puts it on the list of its die. False where it needs more than one
     /// operation of the flash, or none: then nothing was done.
-    fn starts_directly(&mut self, now: Instant, id: u32, range: (Lba, u32)) -> bool {
+    fn starts_directly(&mut self, now: Instant, id: CommandId, range: (Lba, u32)) -> bool {
         let Some(Unit { lpn, sectors, .. }) = self.only_unit(range) else { return false };
         if self.flash.has_trains() || self.buffer.find(lpn).is_some() {
             return false;
@@ -196,11 +201,11 @@ impl Drive {
 
     /// Apart, since an operation is aligned to a line of the cache, and so the stack would be.
     #[inline(never)]
-    fn new_direct_op(&mut self, lane: Lane) -> u32 {
+    fn new_direct_op(&mut self, lane: Lane) -> OpId {
         self.ops.insert(direct_op(lane))
     }
 }
 
 fn direct_op(lane: Lane) -> FlashOp {
-    FlashOp::new(Owner::Direct { id: NIL }, Class::Read, lane, Ppn::NONE, 1, 0)
+    FlashOp::new(Owner::Direct { id: CommandId::default() }, Class::Read, lane, Ppn::NONE, 1, 0)
 }

@@ -1,15 +1,15 @@
 //! The end of an operation of the host: a read's pages reach the request, a row's pages are on
 //! flash and waiting writes may have room.
 
-use crate::drive::Drive;
 use crate::drive::buffer::rows::ROWS_WAITING_MAX;
 use crate::drive::buffer::slots;
 use crate::drive::dies::queues::FlashOp;
 use crate::drive::features::Scheme;
 use crate::drive::later::Task;
+use crate::drive::parity::RebuildId;
 use crate::drive::parity::repair::Beyond;
+use crate::drive::{CommandId, Drive, OpId, RequestId, SlotId};
 use crate::ftl::Stream;
-use crate::sim::NIL;
 use crate::units::{Instant, Lane, Ppn};
 
 impl Drive {
@@ -18,8 +18,8 @@ impl Drive {
     pub(in crate::drive) fn direct_read_ended(
         &mut self,
         now: Instant,
-        op: u32,
-        id: u32,
+        op: OpId,
+        id: CommandId,
         behind_gc: bool,
     ) {
         let FlashOp { lane, ppn, sectors, gc_met, gc_blocked_at_split, .. } = self.ops[op];
@@ -41,18 +41,24 @@ impl Drive {
 
     /// The end of a write that the buffer took at once: it has no request.
     #[inline]
-    pub(in crate::drive) fn direct_write_ended(&mut self, now: Instant, id: u32) {
+    pub(in crate::drive) fn direct_write_ended(&mut self, now: Instant, id: CommandId) {
         self.direct.under_way -= 1;
         let leaves = self.ports.complete_plainly(now, id, 0, (false, false));
         self.book_direct_write(now, id, leaves);
     }
 
     /// A host read's flash operation is done.
-    pub(in crate::drive) fn read_done(&mut self, now: Instant, op: u32, request: u32, first: u32) {
+    pub(in crate::drive) fn read_done(
+        &mut self,
+        now: Instant,
+        op: OpId,
+        request: RequestId,
+        first: u32,
+    ) {
         let FlashOp { ppn, units, gc_met, feeds, .. } = self.ops[op];
         let over = self.ops[op].over();
         self.counters.units_read += u64::from(units);
-        if feeds != NIL {
+        if feeds != RebuildId::NIL {
             self.rebuild_gains(now, op, feeds, (ppn, now));
         }
         for at in 0..units {
@@ -83,7 +89,14 @@ impl Drive {
     /// Checks a page of a host read whose bit errors of programming were corrected: it decodes, is
     /// computed from its stripe, or the read will end with an error.
     #[inline(never)]
-    fn check_aged(&mut self, now: Instant, request: u32, number: u32, page: Ppn, feeds: u32) {
+    fn check_aged(
+        &mut self,
+        now: Instant,
+        request: RequestId,
+        number: u32,
+        page: Ppn,
+        feeds: RebuildId,
+    ) {
         if self.flash.is_lost(now, page) {
             self.counters.retry.lost_pages += 1;
             self.repair_or_fail(now, (request, number), (page, feeds), Beyond::Age);
@@ -92,7 +105,13 @@ impl Drive {
 
     /// Page `number` of a read can be translated now; meanwhile it may have come into the buffer,
     /// or gone.
-    pub(in crate::drive) fn looked_up(&mut self, now: Instant, op: u32, request: u32, number: u32) {
+    pub(in crate::drive) fn looked_up(
+        &mut self,
+        now: Instant,
+        op: OpId,
+        request: RequestId,
+        number: u32,
+    ) {
         self.counters.units_read += 1;
         let (spare, unit) = (self.ops[op].ppn, self.unit(request, number));
         self.end_of_read(now, spare);
@@ -116,7 +135,7 @@ impl Drive {
     }
 
     /// One of the operations that a read waits for is done.
-    fn part_of_read_done(&mut self, now: Instant, request: u32) {
+    fn part_of_read_done(&mut self, now: Instant, request: RequestId) {
         let r = &mut self.requests[request];
         r.remaining -= 1;
         if r.remaining == 0 {
@@ -126,7 +145,7 @@ impl Drive {
 
     /// All data of a read has left the flash: it is decoded, and the read ends.
     #[inline]
-    pub(in crate::drive) fn read_is_whole(&mut self, now: Instant, request: u32) {
+    pub(in crate::drive) fn read_is_whole(&mut self, now: Instant, request: RequestId) {
         let Some(time) = self.decoding else { return self.read_decoded(now, request) };
         self.book_decoding(now, request);
         self.later.put(now + time, Task::Decoded { request });
@@ -134,7 +153,7 @@ impl Drive {
 
     /// The data of a read is there.
     #[inline]
-    pub(in crate::drive) fn read_decoded(&mut self, now: Instant, request: u32) {
+    pub(in crate::drive) fn read_decoded(&mut self, now: Instant, request: RequestId) {
         let status = self.read_status(request);
         self.finish_with(now, request, status);
     }
@@ -153,13 +172,13 @@ impl Drive {
 
     /// A row is on flash, and no optional feature looks.
     #[inline]
-    pub(in crate::drive) fn plain_row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
+    pub(in crate::drive) fn plain_row_done(&mut self, now: Instant, op: OpId, first_slot: SlotId) {
         let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
         let pool = self.ftl.pool_of(lane);
         self.row_leaves(lane, units);
         let block = self.flash.layout.block_of(row);
         let (mut slot, mut ppn) = (first_slot, row);
-        while slot != NIL {
+        while slot != SlotId::NIL {
             let (next, s) = (self.buffer.row_next(slot), self.buffer.slot(slot));
             if !s.dropped {
                 self.ftl.commit_in(block, s.lpn, ppn);
@@ -175,13 +194,13 @@ impl Drive {
         self.take_writes(now);
     }
 
-    pub(in crate::drive) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
+    pub(in crate::drive) fn row_done(&mut self, now: Instant, op: OpId, first_slot: SlotId) {
         let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
         let (mut parity, mut of_map) = (0, 0);
         self.row_leaves(lane, units);
         self.stripe_row_done(lane, Stream::Host);
         let (mut slot, mut ppn) = (first_slot, row);
-        while slot != NIL {
+        while slot != SlotId::NIL {
             let next = self.buffer.row_next(slot);
             let s = self.buffer.slot(slot);
             self.flash.store(ppn, s.stamp.version);
@@ -215,7 +234,7 @@ impl Drive {
         self.take_writes(now);
     }
 
-    pub(in crate::drive) fn fill_done(&mut self, now: Instant, op: u32, slot: u32) {
+    pub(in crate::drive) fn fill_done(&mut self, now: Instant, op: OpId, slot: SlotId) {
         let page = self.ops[op].ppn;
         self.counters.units_read += 1;
         self.writes.leaving -= 1;

@@ -1,10 +1,10 @@
 //! Out of the write buffer: which dirty pages leave when, and what they need for that.
 
-use crate::drive::Drive;
-use crate::drive::buffer::slots::{Slot, State};
+use crate::drive::buffer::slot::{Slot, State};
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::drive::io::write::Incoming;
+use crate::drive::{Drive, SlotId};
 use crate::ftl::Translation;
 use crate::units::{Instant, Lane, Lpn, Ppn};
 
@@ -101,14 +101,14 @@ impl Drive {
     }
 
     /// Sends a dirty page that someone waits for on its way, or remembers to.
-    pub(in crate::drive) fn evict_awaited(&mut self, now: Instant, slot: u32) {
+    pub(in crate::drive) fn evict_awaited(&mut self, now: Instant, slot: SlotId) {
         if !self.evict(now, slot) {
             self.buffer.make_urgent(slot);
         }
     }
 
     /// Sends a dirty page on its way; false when no lane can take it now.
-    fn evict(&mut self, now: Instant, slot: u32) -> bool {
+    fn evict(&mut self, now: Instant, slot: SlotId) -> bool {
         if self.scheme == Scheme::ParityInPlace {
             return self.evict_stripe(now, slot);
         }
@@ -149,7 +149,7 @@ impl Drive {
     }
 
     /// Reads the other sectors of a partial page.
-    fn fill(&mut self, now: Instant, slot: u32, ppn: Ppn) {
+    fn fill(&mut self, now: Instant, slot: SlotId, ppn: Ppn) {
         self.counters.buffer.rmw_reads += 1;
         self.writes.leaving += 1;
         let ppn = self.settled(now, ppn);

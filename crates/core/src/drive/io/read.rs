@@ -2,11 +2,11 @@
 
 use crate::drive::features::Scheme;
 use crate::drive::later::Task;
-use crate::drive::{Content, Drive, PredictableLatency};
+use crate::drive::{Content, Drive, OpId, PredictableLatency, RequestId};
 use crate::units::Instant;
 
 impl Drive {
-    pub(in crate::drive) fn begin_read(&mut self, now: Instant, request: u32) {
+    pub(in crate::drive) fn begin_read(&mut self, now: Instant, request: RequestId) {
         let units = self.units(request);
         if self.flash.has_content() {
             let versions = vec![0; units as usize].into_boxed_slice();
@@ -25,7 +25,7 @@ impl Drive {
         };
         if !is_computed {
             // The operation that the next unit may join, if the same array read brings it.
-            let mut open: Option<u32> = None;
+            let mut open: Option<OpId> = None;
             for number in 0..units {
                 let unit = self.unit(request, number);
                 if let Some(op) = self.read_unit(now, request, number, unit, open) {

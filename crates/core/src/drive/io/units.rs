@@ -5,7 +5,7 @@ use crate::drive::buffer::slots;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
 use crate::drive::features::Scheme;
-use crate::drive::{Drive, Stamp};
+use crate::drive::{Drive, OpId, RequestId, Stamp};
 use crate::ftl::Translation;
 use crate::units::{Instant, Ppn};
 
@@ -16,11 +16,11 @@ impl Drive {
     pub(in crate::drive) fn read_unit(
         &mut self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         number: u32,
         unit: Unit,
-        open: Option<u32>,
-    ) -> Option<u32> {
+        open: Option<OpId>,
+    ) -> Option<OpId> {
         let slot = self.buffer.find(unit.lpn);
         let over = match slot {
             Some(slot) if self.buffer.slot(slot).mask & unit.mask() == unit.mask() => {
@@ -50,12 +50,12 @@ impl Drive {
     pub(super) fn read_known_unit(
         &mut self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         number: u32,
         unit: Unit,
         over: Option<Stamp>,
-        open: Option<u32>,
-    ) -> Option<u32> {
+        open: Option<OpId>,
+    ) -> Option<OpId> {
         match self.ftl.translate(unit.lpn) {
             Translation::Unwritten => {
                 self.counters.unwritten_reads += 1;
@@ -71,7 +71,7 @@ impl Drive {
     }
 
     /// A part of the page map is not in RAM: it is read from the spare area of a page first.
-    fn look_up_spare(&mut self, now: Instant, request: u32, number: u32, spare: Ppn) {
+    fn look_up_spare(&mut self, now: Instant, request: RequestId, number: u32, spare: Ppn) {
         self.ftl.read_started(spare);
         self.requests[request].remaining += 1;
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(spare));
@@ -88,13 +88,13 @@ impl Drive {
     fn read_page(
         &mut self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         number: u32,
         unit: Unit,
         ppn: Ppn,
         over: Option<Stamp>,
-        open: Option<u32>,
-    ) -> u32 {
+        open: Option<OpId>,
+    ) -> OpId {
         if let Some(op) = open {
             let joins = {
                 let o = &self.ops[op];

@@ -9,13 +9,15 @@
 //! power-loss protection, when it is on flash.
 
 use crate::drive::buffer::rows::Row;
-use crate::drive::buffer::slots::State;
+use crate::drive::buffer::slot::State;
 use crate::drive::face::request::Unit;
 use crate::drive::features::Scheme;
 use crate::drive::later::Task;
-use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
+use crate::drive::{
+    CommandId, Content, Drive, DriveSpec, FullBuffer, Op, RequestId, SlotId, Stamp, Status,
+};
 use crate::flash::Layout;
-use crate::sim::{NIL, Ring};
+use crate::sim::Ring;
 use crate::units::{Instant, Lane, SECTOR};
 use std::collections::VecDeque;
 
@@ -41,7 +43,7 @@ pub(in crate::drive) struct WritePath {
     /// A write that finds the buffer full also waits for the pages that leave on its account; on
     /// whose they leave now.
     pub(in crate::drive) own_room: bool,
-    pub(in crate::drive) leaves_for: Option<u32>,
+    pub(in crate::drive) leaves_for: Option<RequestId>,
     /// Stripes leave least recently used first, and not the least recently written page's.
     pub(in crate::drive) by_stripe: bool,
     /// Fills and programs that wait or are under way.
@@ -54,20 +56,20 @@ pub(in crate::drive) struct WritePath {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) enum Incoming {
     /// That of a request.
-    Request(u32),
+    Request(RequestId),
     /// The write of one unit on the direct way: the host's command, which has no request.
-    Direct { id: u32, unit: Unit, stream: u8 },
+    Direct { id: CommandId, unit: Unit, stream: u8 },
 }
 
 impl Default for Incoming {
     fn default() -> Self {
-        Self::Request(NIL)
+        Self::Request(RequestId::NIL)
     }
 }
 
 impl Incoming {
     /// Its request, if it has one.
-    pub fn request(self) -> Option<u32> {
+    pub fn request(self) -> Option<RequestId> {
         match self {
             Self::Request(request) => Some(request),
             Self::Direct { .. } => None,
@@ -77,7 +79,7 @@ impl Incoming {
 
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Flush {
-    request: u32,
+    request: RequestId,
     /// It is done when no page that became dirty up to this birth is left in the buffer.
     up_to: u64,
 }
@@ -85,8 +87,8 @@ pub(in crate::drive) struct Flush {
 impl WritePath {
     pub fn new(spec: &DriveSpec, layout: &Layout, classes: u32, slots: u32) -> Self {
         let row = |at| Row {
-            first: NIL,
-            last: NIL,
+            first: SlotId::NIL,
+            last: SlotId::NIL,
             units: 0,
             listed: false,
             lane: Lane(at % layout.lanes),
@@ -120,7 +122,7 @@ impl WritePath {
 }
 
 impl Drive {
-    pub(in crate::drive) fn begin_write(&mut self, now: Instant, request: u32) {
+    pub(in crate::drive) fn begin_write(&mut self, now: Instant, request: RequestId) {
         if self.is_read_only() {
             self.count_refused(1);
             return self.finish_with(now, request, Status::NamespaceWriteProtected);
@@ -139,7 +141,7 @@ impl Drive {
         self.take_writes(now);
     }
 
-    pub(in crate::drive) fn begin_flush(&mut self, now: Instant, request: u32) {
+    pub(in crate::drive) fn begin_flush(&mut self, now: Instant, request: RequestId) {
         let up_to = self.buffer.latest_birth();
         if self.spec.power_loss_protection
             || (self.buffer.occupied == 0 && !self.journal_lags(up_to))
@@ -256,7 +258,7 @@ impl Drive {
     }
 
     /// Takes the pages of one write; false when the buffer is full before its end.
-    fn take_write(&mut self, now: Instant, request: u32) -> bool {
+    fn take_write(&mut self, now: Instant, request: RequestId) -> bool {
         let units = self.units(request);
         let durable = self.requests[request].is_durable(&self.spec);
         while self.requests[request].next_unit < units {
@@ -273,7 +275,7 @@ impl Drive {
         true
     }
 
-    fn take_unit(&mut self, now: Instant, request: u32, number: u32, durable: bool) -> bool {
+    fn take_unit(&mut self, now: Instant, request: RequestId, number: u32, durable: bool) -> bool {
         let unit = self.unit(request, number);
         let stamp = match self.requests[request].content.as_deref() {
             Some(Content::Written(payload)) => payload[number as usize],
@@ -303,7 +305,7 @@ impl Drive {
     /// Puts a unit that is written into the buffer, from where on the host has written it; `None`
     /// where that has no room.
     #[inline]
-    pub(super) fn slot_for(&mut self, unit: Unit, stamp: Stamp) -> Option<u32> {
+    pub(super) fn slot_for(&mut self, unit: Unit, stamp: Stamp) -> Option<SlotId> {
         let slot = match self.buffer.find(unit.lpn) {
             Some(slot) if self.buffer.slot(slot).state != State::Flying => {
                 self.buffer.overwrite(slot, unit.mask(), stamp);
@@ -326,7 +328,7 @@ impl Drive {
 
     /// Deallocates a map unit that the request covers wholly; a part of one keeps its data, as NVMe
     /// allows.
-    fn trim_unit(&mut self, now: Instant, request: u32, number: u32) {
+    fn trim_unit(&mut self, now: Instant, request: RequestId, number: u32) {
         let unit = self.unit(request, number);
         if unit.sectors < self.flash.layout.unit_sectors {
             return;
@@ -362,7 +364,7 @@ impl Drive {
     }
 
     /// Resumes the waiters of a slot whose data is on flash, or deallocated.
-    pub(in crate::drive) fn slot_done(&mut self, now: Instant, slot: u32) {
+    pub(in crate::drive) fn slot_done(&mut self, now: Instant, slot: SlotId) {
         self.set_translated(slot, false);
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;
@@ -375,14 +377,14 @@ impl Drive {
         let successor = self.buffer.slot(slot).successor;
         self.buffer.release(slot);
         self.finish_flushes(now);
-        if successor == NIL {
+        if successor == SlotId::NIL {
             return;
         }
         if self.buffer.slot(successor).dropped {
             return self.slot_done(now, successor);
         }
         self.buffer.make_dirty(successor);
-        if self.buffer.slot(successor).waiters != NIL {
+        if self.buffer.slot(successor).has_waiters() {
             self.evict_awaited(now, successor);
         }
     }

@@ -2,15 +2,15 @@
 
 use crate::drive::dies::queues::FlashOp;
 use crate::drive::later::Task;
-use crate::drive::map_cache::misses::{Miss, Misses, Waiter, Who};
+use crate::drive::map_cache::misses::{Miss, Misses, Waiter, WaiterId, Who};
 use crate::drive::map_cache::pages::Phase;
-use crate::drive::{Drive, Request};
-use crate::sim::NIL;
+use crate::drive::{Drive, OpId, Request, RequestId, SlotId};
+use crate::ftl::MissId;
 use crate::units::{Instant, Lane, Ppn};
 
 impl Drive {
     /// A translation page is read.
-    pub(in crate::drive) fn map_read_done(&mut self, now: Instant, op: u32, page: u32) {
+    pub(in crate::drive) fn map_read_done(&mut self, now: Instant, op: OpId, page: u32) {
         let ppn = self.ops[op].ppn;
         self.counters.units_read += 1;
         self.counters.map.page_reads += 1;
@@ -28,7 +28,7 @@ impl Drive {
     }
 
     /// A slot's page is on flash; true when it is a translation page.
-    fn map_page_landed(&mut self, now: Instant, slot: u32, ppn: Ppn, op: u32) -> bool {
+    fn map_page_landed(&mut self, now: Instant, slot: SlotId, ppn: Ppn, op: OpId) -> bool {
         let Some(dftl) = &mut self.dftl else { return false };
         let Some(page) = dftl.pages.of_slot(slot) else { return false };
         self.counters.map.page_programs += 1;
@@ -64,9 +64,9 @@ impl Drive {
     pub(in crate::drive) fn landed_with_map(
         &mut self,
         now: Instant,
-        slot: u32,
+        slot: SlotId,
         ppn: Ppn,
-        op: u32,
+        op: OpId,
     ) -> bool {
         if self.map_page_landed(now, slot, ppn, op) {
             return true;
@@ -114,14 +114,14 @@ impl Drive {
     }
 
     /// The waiters of a miss wait with another one for the same entry.
-    fn join(&mut self, now: Instant, miss: u32, other: u32) {
+    fn join(&mut self, now: Instant, miss: MissId, other: MissId) {
         let Some(dftl) = &mut self.dftl else { return };
         let Miss { lpn, waiters, .. } = dftl.misses[miss];
         dftl.misses.release(miss);
         let mut at = waiters;
-        while at != NIL {
+        while at != WaiterId::NIL {
             let Some(dftl) = &mut self.dftl else { return };
-            let next = std::mem::replace(&mut dftl.waiters[at].next, NIL);
+            let next = std::mem::replace(&mut dftl.waiters[at].next, WaiterId::NIL);
             dftl.append(other, at);
             self.joins(now, at, other);
             at = next;
@@ -133,7 +133,7 @@ impl Drive {
     }
 
     /// A miss that waited for room in the cache, and the cache has some.
-    fn next_with_room(&mut self) -> Option<u32> {
+    fn next_with_room(&mut self) -> Option<MissId> {
         let dftl = self.dftl.as_mut()?;
         let [reads, writes] = &mut dftl.no_room;
         if (reads.is_empty() && writes.is_empty()) || !dftl.cmt.has_room() {
@@ -143,9 +143,9 @@ impl Drive {
     }
 
     /// Resumes the waiters of a miss that is over.
-    fn tell(&mut self, now: Instant, miss: u32) {
-        let mut at = self.dftl.as_ref().map_or(NIL, |dftl| dftl.misses[miss].waiters);
-        while at != NIL {
+    fn tell(&mut self, now: Instant, miss: MissId) {
+        let mut at = self.dftl.as_ref().map_or(WaiterId::NIL, |dftl| dftl.misses[miss].waiters);
+        while at != WaiterId::NIL {
             let Some(dftl) = &mut self.dftl else { return };
             let Waiter { who, next, .. } = dftl.waiters[at];
             dftl.waiters.release(at);
@@ -161,7 +161,7 @@ impl Drive {
     }
 
     /// The entry of a page that a read needs is there.
-    fn read_known(&mut self, now: Instant, waiter: u32, request: u32, number: u32) {
+    fn read_known(&mut self, now: Instant, waiter: WaiterId, request: RequestId, number: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         dftl.telling = true;
         let open = dftl.open;
@@ -184,7 +184,7 @@ impl Drive {
     }
 
     /// The entry of a page that leaves the buffer is there.
-    fn write_known(&mut self, now: Instant, slot: u32) {
+    fn write_known(&mut self, now: Instant, slot: SlotId) {
         self.writes.leaving -= 1;
         if self.buffer.slot(slot).dropped {
             return self.slot_done(now, slot);
@@ -195,14 +195,14 @@ impl Drive {
     }
 
     /// An operation is over that these waited for, perhaps behind garbage collection.
-    fn map_op_over(&mut self, now: Instant, op: u32, known: Misses) {
+    fn map_op_over(&mut self, now: Instant, op: OpId, known: Misses) {
         if self.ops[op].gc_met.anywhere() {
             return self.map_op_waited(now, op, known);
         }
         self.if_booked(|drive| drive.map_op_waited(now, op, known));
     }
 
-    fn map_op_waited(&mut self, now: Instant, op: u32, known: Misses) {
+    fn map_op_waited(&mut self, now: Instant, op: OpId, known: Misses) {
         let FlashOp { gc_met, gc_before: gc_at_issue, sequence, .. } = self.ops[op];
         let Some(dftl) = self.dftl.take() else { return };
         for waiter in known.iter(&dftl.misses).flat_map(|miss| dftl.waiters_of(miss)) {

@@ -23,11 +23,11 @@
 //! wait for their lane's collection, which waits for reads under way only. With every entry of the
 //! cache on its way in, a miss waits for one of them, reads before writes.
 
-use crate::drive::Drive;
-use crate::drive::buffer::slots::State;
+use crate::drive::buffer::slot::State;
 use crate::drive::features::Scheme;
 use crate::drive::map_cache::changes::Stored;
-use crate::ftl::{Cmt, MapSpec, Room};
+use crate::drive::{Drive, OpId, RequestId, SlotId};
+use crate::ftl::{Cmt, EntryId, MapSpec, MissId, Room};
 use crate::sim::{NIL, Slab};
 use crate::units::{Die, Duration, Instant, Lpn, Ppn};
 use std::collections::VecDeque;
@@ -36,15 +36,20 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Who {
     /// Page `number` of a read.
-    Read { request: u32, number: u32 },
+    Read { request: RequestId, number: u32 },
     /// A page that leaves the buffer.
-    Write { slot: u32 },
+    Write { slot: SlotId },
+}
+
+crate::id! {
+    /// A waiter: its place among those of all misses.
+    pub(in crate::drive) WaiterId, or NIL
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiter {
     pub(super) who: Who,
-    pub(super) next: u32,
+    pub(super) next: WaiterId,
     /// The drive's number of operations when it began to wait for what its miss waits for.
     pub(super) since: u64,
     /// Garbage collection's time then, on the die of the operation that the miss waited for.
@@ -55,57 +60,56 @@ pub(super) struct Waiter {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Miss {
     pub lpn: Lpn,
-    entry: u32,
+    entry: EntryId,
     /// A read waits: its operations go with the host's reads.
     pub urgent: bool,
-    pub(super) waiters: u32,
-    last_waiter: u32,
+    pub(super) waiters: WaiterId,
+    last_waiter: WaiterId,
     /// The translation page whose read or program it waits for; `NIL` where it waits for room.
     awaits: u32,
     /// The next one that waits for the same thing.
-    next: u32,
+    next: MissId,
 }
 
 /// Misses that wait for the same thing, in their order.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Misses {
-    pub first: u32,
-    last: u32,
+    pub first: MissId,
+    last: MissId,
 }
 
 impl Default for Misses {
     fn default() -> Self {
-        Self { first: NIL, last: NIL }
+        Self { first: MissId::NIL, last: MissId::NIL }
     }
 }
 
 impl Misses {
     pub fn is_empty(self) -> bool {
-        self.first == NIL
+        self.first == MissId::NIL
     }
 
-    pub fn push(&mut self, misses: &mut Slab<Miss>, miss: u32) {
-        misses[miss].next = NIL;
+    pub fn push(&mut self, misses: &mut Slab<MissId, Miss>, miss: MissId) {
+        misses[miss].next = MissId::NIL;
         match self.last {
-            NIL => self.first = miss,
+            MissId::NIL => self.first = miss,
             last => misses[last].next = miss,
         }
         self.last = miss;
     }
 
-    pub fn pop(&mut self, misses: &Slab<Miss>) -> Option<u32> {
-        let first = (self.first != NIL).then_some(self.first)?;
+    pub fn pop(&mut self, misses: &Slab<MissId, Miss>) -> Option<MissId> {
+        let first = self.first.some()?;
         self.first = misses[first].next;
-        if self.first == NIL {
-            self.last = NIL;
+        if self.first == MissId::NIL {
+            self.last = MissId::NIL;
         }
         Some(first)
     }
 
     /// Those in the list, in their order.
-    pub fn iter(self, misses: &Slab<Miss>) -> impl Iterator<Item = u32> + use<'_> {
-        let some = |miss: u32| (miss != NIL).then_some(miss);
-        std::iter::successors(some(self.first), move |miss| some(misses[*miss].next))
+    pub fn iter(self, misses: &Slab<MissId, Miss>) -> impl Iterator<Item = MissId> + use<'_> {
+        std::iter::successors(self.first.some(), move |miss| misses[*miss].next.some())
     }
 }
 
@@ -117,16 +121,16 @@ pub(in crate::drive) struct Dftl {
     pub cmt: Cmt,
     /// The first translation page's logical number: how many pages the host sees.
     pub first: u32,
-    pub misses: Slab<Miss>,
-    pub(super) waiters: Slab<Waiter>,
+    pub misses: Slab<MissId, Miss>,
+    pub(super) waiters: Slab<WaiterId, Waiter>,
     /// Misses of reads, and of writes only, for which the cache has no room.
-    pub(super) no_room: [VecDeque<u32>; 2],
+    pub(super) no_room: [VecDeque<MissId>; 2],
     /// By slot of the buffer: its page has been looked up.
     translated: Vec<bool>,
     /// An entry that came is being told to its waiters: they do not look it up again.
     pub(super) telling: bool,
     /// The operation that the next page of a read told so may join.
-    pub(super) open: Option<u32>,
+    pub(super) open: Option<OpId>,
     pub pages: crate::drive::map_cache::pages::Pages,
     /// Pages that `nogc` just moved.
     pub moved: Vec<Ppn>,
@@ -138,27 +142,26 @@ pub(in crate::drive) struct Dftl {
 
 impl Dftl {
     /// Adds a waiter to a miss and says which.
-    fn wait(&mut self, miss: u32, who: Who) -> u32 {
+    fn wait(&mut self, miss: MissId, who: Who) -> WaiterId {
         let (since, gc_before) = (0, Duration::ZERO);
-        let waiter = self.waiters.insert(Waiter { who, next: NIL, since, gc_before });
+        let waiter = self.waiters.insert(Waiter { who, next: WaiterId::NIL, since, gc_before });
         self.append(miss, waiter);
         waiter
     }
 
-    pub(super) fn append(&mut self, miss: u32, waiter: u32) {
+    pub(super) fn append(&mut self, miss: MissId, waiter: WaiterId) {
         let last = std::mem::replace(&mut self.misses[miss].last_waiter, waiter);
         match last {
-            NIL => self.misses[miss].waiters = waiter,
+            WaiterId::NIL => self.misses[miss].waiters = waiter,
             last => self.waiters[last].next = waiter,
         }
         self.misses[miss].urgent |= matches!(self.waiters[waiter].who, Who::Read { .. });
     }
 
     /// Those who wait for a miss, in their order.
-    pub(super) fn waiters_of(&self, miss: u32) -> impl Iterator<Item = u32> + '_ {
-        let some = |waiter: u32| (waiter != NIL).then_some(waiter);
-        std::iter::successors(some(self.misses[miss].waiters), move |waiter| {
-            some(self.waiters[*waiter].next)
+    pub(super) fn waiters_of(&self, miss: MissId) -> impl Iterator<Item = WaiterId> + '_ {
+        std::iter::successors(self.misses[miss].waiters.some(), move |waiter| {
+            self.waiters[*waiter].next.some()
         })
     }
 }
@@ -183,7 +186,7 @@ impl Drive {
         });
         let first_slot = self.buffer.add_parity_slots(pages);
         for page in 0..pages {
-            self.buffer.slot_mut(first_slot + page).lpn = self.ftl.translation_page(page);
+            self.buffer.slot_mut(SlotId(first_slot.0 + page)).lpn = self.ftl.translation_page(page);
         }
         assert_eq!(self.scheme, Scheme::Page, "settings choose one scheme");
         self.scheme = Scheme::CachedMap;
@@ -195,7 +198,7 @@ impl Drive {
             misses: Slab::default(),
             waiters: Slab::default(),
             no_room: [VecDeque::new(), VecDeque::new()],
-            translated: vec![false; first_slot as usize],
+            translated: vec![false; first_slot.index()],
             telling: false,
             open: None,
             pages: crate::drive::map_cache::pages::Pages::new(
@@ -215,7 +218,7 @@ impl Drive {
     pub(in crate::drive) fn is_known(
         &mut self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         number: u32,
         lpn: Lpn,
     ) -> bool {
@@ -229,8 +232,8 @@ impl Drive {
 
     /// True when a page that should leave the buffer waits for its entry: then it is on its way, or
     /// was.
-    pub(in crate::drive) fn awaits_entry(&mut self, now: Instant, slot: u32) -> bool {
-        let is_known = self.dftl.as_ref().is_none_or(|dftl| dftl.translated[slot as usize]);
+    pub(in crate::drive) fn awaits_entry(&mut self, now: Instant, slot: SlotId) -> bool {
+        let is_known = self.dftl.as_ref().is_none_or(|dftl| dftl.translated[slot.index()]);
         if is_known {
             return false;
         }
@@ -247,9 +250,9 @@ impl Drive {
 
     /// A slot of the buffer holds a page that has been looked up, or another one.
     #[inline]
-    pub(in crate::drive) fn set_translated(&mut self, slot: u32, translated: bool) {
+    pub(in crate::drive) fn set_translated(&mut self, slot: SlotId, translated: bool) {
         if let Some(dftl) = &mut self.dftl
-            && let Some(entry) = dftl.translated.get_mut(slot as usize)
+            && let Some(entry) = dftl.translated.get_mut(slot.index())
         {
             *entry = translated;
         }
@@ -278,12 +281,12 @@ impl Drive {
         counters.misses += 1;
         let miss = Miss {
             lpn,
-            entry: NIL,
+            entry: EntryId::NIL,
             urgent,
-            waiters: NIL,
-            last_waiter: NIL,
+            waiters: WaiterId::NIL,
+            last_waiter: WaiterId::NIL,
             awaits: NIL,
-            next: NIL,
+            next: MissId::NIL,
         };
         let miss = dftl.misses.insert(miss);
         if !dftl.no_room[usize::from(!urgent)].is_empty() || !dftl.cmt.has_room() {
@@ -305,7 +308,7 @@ impl Drive {
 
     /// A waiter waits from now on for what its miss waits for: perhaps for an operation under way,
     /// whose past does not delay it.
-    pub(super) fn joins(&mut self, now: Instant, waiter: u32, miss: u32) {
+    pub(super) fn joins(&mut self, now: Instant, waiter: WaiterId, miss: MissId) {
         let (die, since) = (self.die_awaited(miss), self.next_sequence);
         let gc_before = die.map_or(Duration::ZERO, |die| self.flash.gc_time(die, now));
         if let Some(dftl) = &mut self.dftl {
@@ -318,18 +321,18 @@ impl Drive {
     }
 
     /// A miss waits for another translation page, and all its waiters with it.
-    pub(super) fn awaits_page(&mut self, now: Instant, miss: u32, page: u32) {
+    pub(super) fn awaits_page(&mut self, now: Instant, miss: MissId, page: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         dftl.misses[miss].awaits = page;
         let mut at = dftl.misses[miss].waiters;
-        while at != NIL {
+        while at != WaiterId::NIL {
             self.joins(now, at, miss);
-            at = self.dftl.as_ref().map_or(NIL, |dftl| dftl.waiters[at].next);
+            at = self.dftl.as_ref().map_or(WaiterId::NIL, |dftl| dftl.waiters[at].next);
         }
     }
 
     /// The die of the operation on a translation page that a miss waits for.
-    fn die_awaited(&self, miss: u32) -> Option<Die> {
+    fn die_awaited(&self, miss: MissId) -> Option<Die> {
         let dftl = self.dftl.as_ref()?;
         let page = dftl.pages.all.get(dftl.misses[miss].awaits as usize)?;
         let lane = page.lane_of_its_operation(&self.ops)?;
@@ -338,7 +341,7 @@ impl Drive {
 
     /// Makes room in the cache, which has some to make, and asks for the entry; true when it is
     /// known at once.
-    pub(super) fn begin_miss(&mut self, now: Instant, miss: u32) -> bool {
+    pub(super) fn begin_miss(&mut self, now: Instant, miss: MissId) -> bool {
         let Some(dftl) = &mut self.dftl else { return true };
         let Miss { lpn, urgent, .. } = dftl.misses[miss];
         let room = dftl.cmt.make_room();
@@ -366,7 +369,7 @@ impl Drive {
     }
 
     /// The entry is known: it is on probation from now on. Its waiters are left.
-    pub(super) fn take_in(&mut self, miss: u32) {
+    pub(super) fn take_in(&mut self, miss: MissId) {
         let Some(dftl) = &mut self.dftl else { return };
         let Miss { lpn, entry, .. } = dftl.misses[miss];
         dftl.cmt.loaded(entry);

@@ -14,12 +14,12 @@
 //! row is programmed at once, with padding, unless a row of that lane is on its way; then when that
 //! is done. What only collections owe waits for its row to fill.
 
-use crate::drive::Drive;
 use crate::drive::buffer::slots::WriteBuffer;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::map_cache::misses::{Dftl, Miss, Misses};
-use crate::ftl::{Mapping, PageMap};
-use crate::sim::{NIL, Slab};
+use crate::drive::{Drive, OpId, SlotId};
+use crate::ftl::{Mapping, MissId, PageMap};
+use crate::sim::Slab;
 use crate::stats::MapCounters;
 use crate::units::{Instant, Lane, Lpn, Pool};
 use std::collections::VecDeque;
@@ -49,7 +49,7 @@ pub(super) struct Page {
     /// One of these is for collections only.
     of_collections: bool,
     /// Its read, while it is read.
-    op: u32,
+    op: OpId,
     lane: Lane,
     /// Misses that want to read it.
     pub(super) readers: Misses,
@@ -60,7 +60,7 @@ pub(super) struct Page {
 
 impl Page {
     /// The lane of its read, or of the row that has it.
-    pub(super) fn lane_of_its_operation(&self, ops: &Slab<FlashOp>) -> Option<Lane> {
+    pub(super) fn lane_of_its_operation(&self, ops: &Slab<OpId, FlashOp>) -> Option<Lane> {
         match self.phase {
             Phase::Idle | Phase::Homeless => None,
             Phase::Reading => Some(ops[self.op].lane),
@@ -79,7 +79,7 @@ impl Page {
 pub(in crate::drive) struct Pages {
     pub(super) all: Vec<Page>,
     /// The buffer slot of the first one on its way to flash.
-    first_slot: u32,
+    first_slot: SlotId,
     /// Those that no lane could take yet.
     homeless: VecDeque<u32>,
     /// By lane: a translation page in the row that gathers has waiters.
@@ -90,7 +90,7 @@ pub(in crate::drive) struct Pages {
 }
 
 impl Pages {
-    pub fn new(pages: u32, first_slot: u32, lanes: u32, pools: u32) -> Self {
+    pub fn new(pages: u32, first_slot: SlotId, lanes: u32, pools: u32) -> Self {
         Self {
             all: vec![Page::default(); pages as usize],
             first_slot,
@@ -121,8 +121,8 @@ impl Pages {
     }
 
     /// The translation page of a slot of the buffer, if it is one's.
-    pub(super) fn of_slot(&self, slot: u32) -> Option<u32> {
-        slot.checked_sub(self.first_slot).filter(|page| (*page as usize) < self.all.len())
+    pub(super) fn of_slot(&self, slot: SlotId) -> Option<u32> {
+        slot.0.checked_sub(self.first_slot.0).filter(|page| (*page as usize) < self.all.len())
     }
 }
 
@@ -131,14 +131,14 @@ impl Dftl {
     /// drive keeps what a recovery needs (`numbers`), each has a number of its own.
     pub fn row_takes_off(
         &mut self,
-        first_slot: u32,
+        first_slot: SlotId,
         buffer: &mut WriteBuffer,
         ftl: &PageMap,
         numbers: bool,
         counters: &mut MapCounters,
     ) {
         let mut slot = first_slot;
-        while slot != NIL {
+        while slot != SlotId::NIL {
             if let Some(page) = self.pages.of_slot(slot) {
                 if numbers {
                     buffer.slot_mut(slot).born = buffer.number();
@@ -186,14 +186,14 @@ impl Drive {
     pub(super) fn translation_page_mut(
         &mut self,
         page: u32,
-    ) -> Option<(&mut Page, &mut Slab<Miss>)> {
+    ) -> Option<(&mut Page, &mut Slab<MissId, Miss>)> {
         let dftl = self.dftl.as_mut()?;
         Some((&mut dftl.pages.all[page as usize], &mut dftl.misses))
     }
 
     /// A miss wants an entry; true when DRAM holds its translation page, or no such page was ever
     /// written.
-    pub(in crate::drive) fn load(&mut self, now: Instant, miss: u32) -> bool {
+    pub(in crate::drive) fn load(&mut self, now: Instant, miss: MissId) -> bool {
         let Some(dftl) = &mut self.dftl else { return true };
         let Miss { lpn, urgent, .. } = dftl.misses[miss];
         let number = dftl.cmt.page_of(lpn);
@@ -221,7 +221,7 @@ impl Drive {
     }
 
     /// The entry that a miss made leave must come to flash first.
-    pub(in crate::drive) fn owe_to(&mut self, now: Instant, page: u32, miss: u32, urgent: bool) {
+    pub(in crate::drive) fn owe_to(&mut self, now: Instant, page: u32, miss: MissId, urgent: bool) {
         if let Some((page, misses)) = self.translation_page_mut(page) {
             page.writers.push(misses, miss);
         }
@@ -333,7 +333,7 @@ impl Drive {
             return dftl.pages.homeless.push_back(page);
         };
         (p.phase, p.lane) = (Phase::Staged, lane);
-        let slot = dftl.pages.first_slot + page;
+        let slot = SlotId(dftl.pages.first_slot.0 + page);
         self.stage(now, slot, lane, 0);
         self.hurry_row(now, page);
     }
@@ -354,7 +354,7 @@ impl Drive {
     fn hurry_row(&mut self, now: Instant, page: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         let Page { phase, lane, writers, .. } = dftl.pages.all[page as usize];
-        let slot = dftl.pages.first_slot + page;
+        let slot = SlotId(dftl.pages.first_slot.0 + page);
         if phase != Phase::Staged || writers.is_empty() || !self.row_holds(lane, slot) {
             return;
         }

@@ -27,9 +27,9 @@
 //! Not modelled: a program that fails is not read back; a drive that turned read-only has no spare
 //! to come back with.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::later::Task;
+use crate::drive::{Drive, OpId};
 use crate::flash::{Block, FaultDraws, FaultSpec};
 use crate::ftl::Stream;
 use crate::stats::{FaultCounters, WearCounters};
@@ -108,12 +108,12 @@ impl Drive {
 
     /// True when the operation that ends now has failed.
     #[inline]
-    pub(in crate::drive) fn op_fails(&mut self, op: u32) -> bool {
+    pub(in crate::drive) fn op_fails(&mut self, op: OpId) -> bool {
         self.faults.is_some() && self.draws_failure(op)
     }
 
     #[inline(never)]
-    fn draws_failure(&mut self, op: u32) -> bool {
+    fn draws_failure(&mut self, op: OpId) -> bool {
         let FlashOp { owner, ppn, .. } = self.ops[op];
         let Some(faults) = &mut self.faults else { return false };
         let erases = || self.ftl.block_erases()[self.flash.layout.block_of(ppn).0 as usize];
@@ -178,7 +178,7 @@ impl Drive {
     }
 
     /// An operation is about to start; true when it is a copy that finds no row.
-    pub(in crate::drive) fn finds_no_row(&mut self, now: Instant, op: u32) -> bool {
+    pub(in crate::drive) fn finds_no_row(&mut self, now: Instant, op: OpId) -> bool {
         let FlashOp { owner: Owner::ChainProgram { lane }, lane: to, ppn: Ppn::NONE, .. } =
             self.ops[op]
         else {

@@ -1,14 +1,14 @@
 //! The end of an operation that failed, and the work that failures leave.
 
 use crate::drive::dies::queues::{FlashOp, Owner};
-use crate::drive::{Drive, Status};
+use crate::drive::{Drive, OpId, Status};
 use crate::flash::Block;
 use crate::units::{Instant, Ppn};
 
 impl Drive {
     /// The end of an operation that has failed.
     #[inline(never)]
-    pub(in crate::drive) fn op_failed(&mut self, now: Instant, op: u32) {
+    pub(in crate::drive) fn op_failed(&mut self, now: Instant, op: OpId) {
         let FlashOp { owner, lane, ppn, .. } = self.ops[op];
         let die = self.flash.layout.die_of(lane);
         self.book_failure(now, op, die);
@@ -24,7 +24,7 @@ impl Drive {
         self.scrub_looks(now);
     }
 
-    fn program_failed(&mut self, now: Instant, op: u32) {
+    fn program_failed(&mut self, now: Instant, op: OpId) {
         let FlashOp { owner, lane, ppn: row, .. } = self.ops[op];
         if let Some(faults) = &mut self.faults {
             faults.counters.program_failures += 1;
@@ -99,7 +99,7 @@ impl Drive {
     /// Those who wait for pages to be on flash are told that this will not be.
     fn tell_of_stranded(&mut self, now: Instant) -> u64 {
         let mut told = 0;
-        for slot in 0..self.buffer.slots() {
+        for slot in self.buffer.each_slot() {
             while let Some(request) = self.buffer.pop_waiter(slot) {
                 let r = &mut self.requests[request];
                 told += u64::from(!std::mem::replace(&mut r.refused, true));

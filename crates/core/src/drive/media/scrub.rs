@@ -28,10 +28,11 @@
 //! and the mark is set when the program starts. A page that the host writes, or a collection moves,
 //! meanwhile is stale on commit.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::later::Task;
+use crate::drive::parity::RebuildId;
 use crate::drive::parity::repair::Beyond;
+use crate::drive::{Drive, RequestId};
 use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
 use crate::stats::ScrubCounters;
@@ -408,10 +409,10 @@ impl Drive {
     pub(in crate::drive) fn check_read(
         &mut self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         number: u32,
         page: Ppn,
-        feeds: u32,
+        feeds: RebuildId,
     ) {
         let (unit, Some(scrub), Some(errors)) =
             (self.unit(request, number), &mut self.scrub, self.flash.bit_errors())

@@ -1,14 +1,14 @@
 //! The end of an operation of the scrubber.
 
-use crate::drive::Drive;
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::media::scrub::{Job, Rewrite, end_of_array_read};
 use crate::drive::parity::repair::Beyond;
+use crate::drive::{Drive, OpId};
 use crate::units::{Instant, Ppn};
 
 impl Drive {
     /// A scrub read is done: its pages are checked, and written anew if that is needed.
-    pub(in crate::drive) fn scrub_read_done(&mut self, now: Instant, op: u32) {
+    pub(in crate::drive) fn scrub_read_done(&mut self, now: Instant, op: OpId) {
         let FlashOp { ppn: first, units, lane, .. } = self.ops[op];
         self.counters.units_read += u64::from(units);
         let end = end_of_array_read(first.0, self.flash.layout.units_per_read);
@@ -20,7 +20,7 @@ impl Drive {
     }
 
     /// A rewrite is on flash: what nobody overtook lives there now.
-    pub(in crate::drive) fn rewrite_done(&mut self, now: Instant, op: u32) {
+    pub(in crate::drive) fn rewrite_done(&mut self, now: Instant, op: OpId) {
         let FlashOp { ppn: row, units, lane, .. } = self.ops[op];
         let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)).index();
         let Some(moving) =
@@ -58,7 +58,7 @@ impl Drive {
     }
 
     /// The program of a rewrite has failed: its pages stay where they are, for the next pass.
-    pub(in crate::drive) fn rewrite_failed(&mut self, now: Instant, op: u32) {
+    pub(in crate::drive) fn rewrite_failed(&mut self, now: Instant, op: OpId) {
         let lane = self.ops[op].lane;
         let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)).index();
         self.set_scrub_job(lane, Job::Nothing);
@@ -74,7 +74,7 @@ impl Drive {
 
     /// Checks what the drive has read for itself: for a partial page, for parity, or to compute a
     /// page of a request, which cannot be returned then.
-    pub(in crate::drive) fn check_own_read(&mut self, op: u32) {
+    pub(in crate::drive) fn check_own_read(&mut self, op: OpId) {
         let FlashOp { owner, ppn, .. } = self.ops[op];
         let (Some(scrub), Some(errors)) = (&mut self.scrub, self.flash.bit_errors()) else {
             return;

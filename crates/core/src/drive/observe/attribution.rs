@@ -10,10 +10,11 @@
 //! Kept only where asked for: what is done then stands in functions of its own, so that runs
 //! without it are as fast as if it were not there.
 
-use crate::drive::Scheduler;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::merge::Chained;
 use crate::drive::observe::critical::{Critical, NO_LINK, Work};
+use crate::drive::parity::RebuildId;
+use crate::drive::{CommandId, OpId, RequestId, Scheduler};
 use crate::flash::{Doing, Keeper, Kept, Waits, add_kept};
 use crate::sim::Ring;
 use crate::units::Die;
@@ -52,14 +53,14 @@ pub(in crate::drive) struct Attribution {
     pub(super) commands: Vec<[Instant; 3]>,
     pub(super) ops: Vec<OpBooks>,
     /// The operation that is ending, while its owner is told.
-    pub(super) ending: Option<u32>,
+    pub(super) ending: Option<OpId>,
     pub(super) critical: Critical,
     /// By command: what a write waited for until it was in the buffer.
     pub(super) taken: Vec<Option<Taken>>,
     /// By computed page: its last member's read, until the page is there.
     pub(super) rebuilds: Vec<Option<Rebuilt>>,
     /// The computed page that ends its request, while that is told.
-    pub(super) rebuilt: Option<u32>,
+    pub(super) rebuilt: Option<RebuildId>,
     /// By request: a read whose data is being decoded, or comes from the buffer behind a miss of
     /// the map, from when on.
     pub(super) decoded: Vec<Option<Taken>>,
@@ -200,12 +201,12 @@ pub(super) fn add_hit(split: &mut Split, hit: Duration, spent: Duration) {
 pub(super) fn add_taken(
     taken: &mut [Option<Taken>],
     split: &mut Split,
-    id: u32,
+    id: CommandId,
     (begun, now): (Instant, Instant),
     hit: Duration,
 ) -> Option<Story> {
     let (mut spent, mut story) = (now.since(begun), None);
-    if let Some(place) = taken.get_mut(id as usize) {
+    if let Some(place) = taken.get_mut(id.index()) {
         if let Some(taken) = place.as_ref().filter(|taken| taken.begun == begun) {
             *split += taken.split;
             (spent, story) = (spent - taken.split.total(), taken.story);
@@ -233,24 +234,24 @@ fn grow<T: Copy>(list: &mut Vec<T>, index: usize, filler: T) {
 impl Attribution {
     /// A command comes; if nothing is in its way it is fetched and begun at once.
     #[inline]
-    pub fn submitted(&mut self, now: Instant, id: u32) {
-        *at(&mut self.commands, id as usize, || [Instant::START; 3]) = [now; 3];
+    pub fn submitted(&mut self, now: Instant, id: CommandId) {
+        *at(&mut self.commands, id.index(), || [Instant::START; 3]) = [now; 3];
     }
 
     /// A command that had waited for a place in the queue is fetched.
-    pub fn fetched(&mut self, now: Instant, id: u32) {
-        let [_, fetched, begun] = &mut self.commands[id as usize];
+    pub fn fetched(&mut self, now: Instant, id: CommandId) {
+        let [_, fetched, begun] = &mut self.commands[id.index()];
         (*fetched, *begun) = (now, now);
     }
 
     /// A write was throttled for so long: as if it had waited for a place.
-    pub fn held(&mut self, id: u32, long: Duration) {
-        self.commands[id as usize][1] += long;
+    pub fn held(&mut self, id: CommandId, long: Duration) {
+        self.commands[id.index()][1] += long;
     }
 
     /// A command has crossed the link and the controller.
-    pub fn begun(&mut self, now: Instant, id: u32) {
-        self.commands[id as usize][2] = now;
+    pub fn begun(&mut self, now: Instant, id: CommandId) {
+        self.commands[id.index()][2] = now;
     }
 
     /// When a command was begun. Adds what it spent before, of that `hold` in the controller, and
@@ -284,11 +285,11 @@ impl Attribution {
     pub(super) fn add_map(
         &self,
         split: &mut Split,
-        op: u32,
+        op: OpId,
         from: Instant,
         enqueued: Instant,
     ) -> Instant {
-        match self.mapped.get(op as usize).filter(|(at, _)| *at == enqueued) {
+        match self.mapped.get(op.index()).filter(|(at, _)| *at == enqueued) {
             Some((_, waited)) => {
                 *split += *waited;
                 from + waited.total()
@@ -309,7 +310,7 @@ impl Attribution {
 impl FlashOp {
     /// The operation is the request's own read.
     #[inline]
-    pub(super) fn serves(&self, request: u32) -> bool {
+    pub(super) fn serves(&self, request: RequestId) -> bool {
         matches!(self.owner, Owner::Request { request: owner, .. } if owner == request)
     }
 

@@ -5,13 +5,14 @@ use crate::drive::dies::queues::Class;
 use crate::drive::features::Scheme;
 use crate::drive::gc::merge::Chained;
 use crate::drive::io::write::Incoming;
+use crate::drive::map_cache::misses::WaiterId;
 use crate::drive::observe::attribution::{
     Attributed, Attribution, OpBooks, Rebuilt, Story, Taken, add_hit, add_taken, at,
 };
 use crate::drive::observe::critical::{Ended, NO_LINK, Own, Work};
-use crate::drive::{Drive, Op};
+use crate::drive::parity::RebuildId;
+use crate::drive::{CommandId, Drive, Op, OpId, RequestId};
 use crate::flash::{Kept, add_kept, kept_between};
-use crate::sim::NIL;
 use crate::units::{Cause, Die, Instant, Lane, Pool, Split};
 
 impl Drive {
@@ -42,12 +43,12 @@ impl Drive {
 
     /// An operation comes to its die.
     #[inline]
-    pub(in crate::drive) fn book_arrival(&mut self, now: Instant, op: u32, die: Die) {
+    pub(in crate::drive) fn book_arrival(&mut self, now: Instant, op: OpId, die: Die) {
         self.if_booked(|drive| drive.book_arrival_on_demand(now, op, die));
     }
 
     #[inline(never)]
-    fn book_arrival_on_demand(&mut self, now: Instant, op: u32, die: Die) {
+    fn book_arrival_on_demand(&mut self, now: Instant, op: OpId, die: Die) {
         let forced = self.is_urgent_at(die);
         let work = self.ops[op].work();
         let by_flush = work == Work::Program && !self.writes.is_flushed();
@@ -60,7 +61,7 @@ impl Drive {
         let led_by =
             if work == Work::Other { NO_LINK } else { attribution.critical.link(&self.flash, now) };
         let books = OpBooks { enqueued: now, issued: now, kept, met, forced, led_by, by_flush };
-        *at(&mut attribution.ops, op as usize, || OpBooks::none(now)) = books;
+        *at(&mut attribution.ops, op.index(), || OpBooks::none(now)) = books;
     }
 
     /// Garbage collection works on the die, at or below its hard mark.
@@ -84,43 +85,43 @@ impl Drive {
 
     /// The die begins an operation. One that has not waited was booked when it came.
     #[inline]
-    pub(in crate::drive) fn book_issue(&mut self, now: Instant, op: u32, die: Die) {
+    pub(in crate::drive) fn book_issue(&mut self, now: Instant, op: OpId, die: Die) {
         let Some(attribution) = &self.attribution else { return };
         let came_now = |books: &OpBooks| books.enqueued == now && books.issued == now;
-        if !attribution.ops.get(op as usize).is_some_and(came_now) {
+        if !attribution.ops.get(op.index()).is_some_and(came_now) {
             self.book_issue_on_demand(now, op, die);
         }
     }
 
     #[inline(never)]
-    fn book_issue_on_demand(&mut self, now: Instant, op: u32, die: Die) {
+    fn book_issue_on_demand(&mut self, now: Instant, op: OpId, die: Die) {
         if !self.ops[op].class.is_of_host() {
             return;
         }
         let waited = |books: &OpBooks| now > books.enqueued && !books.forced;
-        let books = self.attribution.as_ref().map(|attribution| &attribution.ops[op as usize]);
+        let books = self.attribution.as_ref().map(|attribution| &attribution.ops[op.index()]);
         let forced = books.is_some_and(waited) && self.is_urgent_at(die);
         let Some(attribution) = &mut self.attribution else { return };
-        let books = &mut attribution.ops[op as usize];
+        let books = &mut attribution.ops[op.index()];
         books.issued = now;
         if now > books.enqueued {
             books.forced |= forced;
             let kept = self.flash.kept(now, die);
             books.kept = kept_between(&books.kept, &kept);
             if self.scheme == Scheme::CachedMap {
-                *at(&mut attribution.kept_at_issue, op as usize, Kept::default) = kept;
+                *at(&mut attribution.kept_at_issue, op.index(), Kept::default) = kept;
             }
         }
     }
 
     /// An operation has ended; its owner is about to be told.
     #[inline]
-    pub(in crate::drive) fn book_end(&mut self, now: Instant, op: u32, die: Die) {
+    pub(in crate::drive) fn book_end(&mut self, now: Instant, op: OpId, die: Die) {
         self.if_booked(|drive| drive.book_end_on_demand(now, op, die));
     }
 
     #[inline(never)]
-    fn book_end_on_demand(&mut self, now: Instant, op: u32, die: Die) {
+    fn book_end_on_demand(&mut self, now: Instant, op: OpId, die: Die) {
         let (operation, idle) =
             (&self.ops[op], self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
         let work = operation.work();
@@ -129,7 +130,7 @@ impl Drive {
         if work == Work::Other {
             return attribution.critical.ended.without_books(now, die, idle);
         }
-        let books = attribution.ops[op as usize];
+        let books = attribution.ops[op.index()];
         let (from, led_by, link) = (books.enqueued, books.led_by, NO_LINK);
         let waits = self.flash.finished_waits();
         attribution.critical.ended =
@@ -138,14 +139,14 @@ impl Drive {
 
     /// An operation of a copy has ended, and its chain goes on.
     #[inline]
-    pub(in crate::drive) fn book_copy_end(&mut self, now: Instant, op: u32, die: Die) {
+    pub(in crate::drive) fn book_copy_end(&mut self, now: Instant, op: OpId, die: Die) {
         let Some(attribution) = &mut self.attribution else { return };
         let idle = self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler);
         attribution.critical.ended.without_books(now, die, idle);
     }
 
     /// An operation has ended in vain: what follows is led by it.
-    pub(in crate::drive) fn book_failure(&mut self, now: Instant, op: u32, die: Die) {
+    pub(in crate::drive) fn book_failure(&mut self, now: Instant, op: OpId, die: Die) {
         self.book_end(now, op, die);
         self.book_told();
     }
@@ -159,9 +160,9 @@ impl Drive {
     }
 
     /// A write, a deallocation or a flush waits for flash itself from now on.
-    pub(in crate::drive) fn book_waiting(&mut self, request: u32) {
+    pub(in crate::drive) fn book_waiting(&mut self, request: RequestId) {
         if let Some(attribution) = &mut self.attribution {
-            let begun = attribution.commands[self.requests[request].command.id as usize][2];
+            let begun = attribution.commands[self.requests[request].command.id.index()][2];
             attribution.critical.awaits(request, begun);
             self.book_past();
         }
@@ -175,14 +176,14 @@ impl Drive {
             Incoming::Request(request) => self.requests[request].command.id,
             Incoming::Direct { id, .. } => id,
         });
-        let waiting = first.map_or(Instant::NEVER, |id| attribution.commands[id as usize][2]);
+        let waiting = first.map_or(Instant::NEVER, |id| attribution.commands[id.index()][2]);
         let from = attribution.critical.lets_go(waiting);
         self.flash.asks_of_the_past(from);
     }
 
     /// A write is in the buffer, and completes from there.
     #[inline]
-    pub(in crate::drive) fn book_taken(&mut self, now: Instant, request: u32) {
+    pub(in crate::drive) fn book_taken(&mut self, now: Instant, request: RequestId) {
         if let Some(attribution) = &mut self.attribution {
             attribution.critical.is_done(request);
             self.book_taken_on_demand(now, self.requests[request].command.id);
@@ -191,14 +192,14 @@ impl Drive {
 
     /// Likewise, of the direct way.
     #[inline]
-    pub(in crate::drive) fn book_taken_directly(&mut self, now: Instant, id: u32) {
+    pub(in crate::drive) fn book_taken_directly(&mut self, now: Instant, id: CommandId) {
         self.if_booked(|drive| drive.book_taken_on_demand(now, id));
     }
 
     #[inline(never)]
-    fn book_taken_on_demand(&mut self, now: Instant, id: u32) {
+    fn book_taken_on_demand(&mut self, now: Instant, id: CommandId) {
         let Some(attribution) = &mut self.attribution else { return };
-        let begun = attribution.commands[id as usize][2];
+        let begun = attribution.commands[id.index()][2];
         let mut split = Split::NONE;
         let link = attribution.critical.link(&self.flash, now);
         let story = attribution.critical.add_wait(
@@ -208,7 +209,7 @@ impl Drive {
             link,
             Own::Nothing,
         );
-        *at(&mut attribution.taken, id as usize, || None) = Some(Taken { begun, split, story });
+        *at(&mut attribution.taken, id.index(), || None) = Some(Taken { begun, split, story });
         if attribution.critical.lets_go_now() || self.writes.waiting.is_empty() {
             self.book_past();
         }
@@ -221,29 +222,29 @@ impl Drive {
     }
 
     /// A waiter for an entry of the map arrives.
-    pub(in crate::drive) fn book_entry(&mut self, now: Instant, waiter: u32) {
+    pub(in crate::drive) fn book_entry(&mut self, now: Instant, waiter: WaiterId) {
         if let Some(attribution) = &mut self.attribution {
             let none = (now, Split::NONE);
-            *at(&mut attribution.entries, waiter as usize, || none) = none;
+            *at(&mut attribution.entries, waiter.index(), || none) = none;
             let came = (now, attribution.critical.link(&self.flash, now));
-            *at(&mut attribution.came, waiter as usize, || came) = came;
+            *at(&mut attribution.came, waiter.index(), || came) = came;
         }
     }
 
     /// A waiter for an entry of the map joins an operation on `die`, which may be under way.
-    pub(in crate::drive) fn book_joined(&mut self, now: Instant, waiter: u32, die: Die) {
+    pub(in crate::drive) fn book_joined(&mut self, now: Instant, waiter: WaiterId, die: Die) {
         let Some(attribution) = &mut self.attribution else { return };
-        let (since, split) = &mut attribution.entries[waiter as usize];
+        let (since, split) = &mut attribution.entries[waiter.index()];
         split.add(Cause::Buffer, now.since(*since));
         *since = now;
         let kept = self.flash.kept(now, die);
-        *at(&mut attribution.kept_at_join, waiter as usize, Kept::default) = kept;
+        *at(&mut attribution.kept_at_join, waiter.index(), Kept::default) = kept;
     }
 
     /// A write's page goes on that waited for an entry of the map.
-    pub(in crate::drive) fn book_write_known(&mut self, now: Instant, waiter: u32) {
+    pub(in crate::drive) fn book_write_known(&mut self, now: Instant, waiter: WaiterId) {
         if let Some(attribution) = &mut self.attribution {
-            let (from, led_by) = attribution.came[waiter as usize];
+            let (from, led_by) = attribution.came[waiter.index()];
             attribution.critical.joined(now, from, led_by);
         }
     }
@@ -251,17 +252,17 @@ impl Drive {
     /// A translation-page operation completed that an entry of the map waited for. A waiter that
     /// joined it before its issue waited for its die from then on; one that joined it later, for
     /// its work, which is charged to `Reads` but for what was behind garbage collection.
-    pub(in crate::drive) fn book_map_op(&mut self, now: Instant, op: u32, waiter: u32) {
+    pub(in crate::drive) fn book_map_op(&mut self, now: Instant, op: OpId, waiter: WaiterId) {
         let Some(attribution) = &mut self.attribution else { return };
-        let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());
+        let (books, waits) = (attribution.ops[op.index()], self.flash.finished_waits());
         let idle = self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler);
-        let (since, split) = &mut attribution.entries[waiter as usize];
+        let (since, split) = &mut attribution.entries[waiter.index()];
         if books.enqueued >= *since {
             split.add(Cause::Buffer, books.enqueued.since(*since));
             books.add_to(split, &waits, now, idle);
         } else if books.issued >= *since {
             let (join, issue) = (&attribution.kept_at_join, &attribution.kept_at_issue);
-            let kept = kept_between(&join[waiter as usize], &issue[op as usize]);
+            let kept = kept_between(&join[waiter.index()], &issue[op.index()]);
             add_kept(split, &kept, idle);
             books.add_work_to(split, &waits, now, Cause::Service);
         } else {
@@ -274,64 +275,75 @@ impl Drive {
 
     /// An entry of the map is there, and the page that waited for it is read by `op`, which comes
     /// now.
-    pub(in crate::drive) fn book_entry_over(&mut self, now: Instant, waiter: u32, op: Option<u32>) {
+    pub(in crate::drive) fn book_entry_over(
+        &mut self,
+        now: Instant,
+        waiter: WaiterId,
+        op: Option<OpId>,
+    ) {
         let (Some(attribution), Some(op)) = (&mut self.attribution, op) else { return };
-        let (since, mut split) = attribution.entries[waiter as usize];
+        let (since, mut split) = attribution.entries[waiter.index()];
         split.add(Cause::Buffer, now.since(since));
         let none = || (Instant::START, Split::NONE);
-        *at(&mut attribution.mapped, op as usize, none) = (now, split);
+        *at(&mut attribution.mapped, op.index(), none) = (now, split);
     }
 
     /// An entry of the map is there, and the pages that the read waited for are in the buffer by
     /// now.
-    pub(in crate::drive) fn book_entry_of_hit(&mut self, now: Instant, waiter: u32, request: u32) {
+    pub(in crate::drive) fn book_entry_of_hit(
+        &mut self,
+        now: Instant,
+        waiter: WaiterId,
+        request: RequestId,
+    ) {
         let Some(attribution) = &mut self.attribution else { return };
-        let [_, _, begun] = attribution.commands[self.requests[request].command.id as usize];
-        let (_, mut split) = attribution.entries[waiter as usize];
+        let [_, _, begun] = attribution.commands[self.requests[request].command.id.index()];
+        let (_, mut split) = attribution.entries[waiter.index()];
         split.add(Cause::Buffer, now.since(begun) - split.total());
         let known = Taken { begun: now, split, story: None };
-        *at(&mut attribution.decoded, request as usize, || None) = Some(known);
+        *at(&mut attribution.decoded, request.index(), || None) = Some(known);
     }
 
     /// An operation will not begin: another one may come in its place at this very instant, and
     /// waited for no entry.
-    pub(in crate::drive) fn book_withdrawn(&mut self, op: u32) {
+    pub(in crate::drive) fn book_withdrawn(&mut self, op: OpId) {
         if let Some(attribution) = &mut self.attribution
-            && let Some(mapped) = attribution.mapped.get_mut(op as usize)
+            && let Some(mapped) = attribution.mapped.get_mut(op.index())
         {
             *mapped = (Instant::START, Split::NONE);
         }
     }
 
     /// The data of a read has left the flash, and is decoded from now on.
-    pub(in crate::drive) fn book_decoding(&mut self, now: Instant, request: u32) {
+    pub(in crate::drive) fn book_decoding(&mut self, now: Instant, request: RequestId) {
         let Some(attribution) = &self.attribution else { return };
         // It has completed, and another command may have its number.
         if self.requests[request].failed {
             return;
         }
-        let [_, _, begun] = attribution.commands[self.requests[request].command.id as usize];
+        let [_, _, begun] = attribution.commands[self.requests[request].command.id.index()];
         let mut split = Split::NONE;
         let story = self.split_read(now, request, begun, &mut split);
         if let Some(attribution) = &mut self.attribution {
             let decoded = Taken { begun: now, split, story };
-            *at(&mut attribution.decoded, request as usize, || None) = Some(decoded);
+            *at(&mut attribution.decoded, request.index(), || None) = Some(decoded);
         }
     }
 
     /// The last member of a computed page is read.
-    pub(in crate::drive) fn book_rebuild(&mut self, now: Instant, op: u32, rebuild: u32) {
+    pub(in crate::drive) fn book_rebuild(&mut self, now: Instant, op: OpId, rebuild: RebuildId) {
         let Some(attribution) = &mut self.attribution else { return };
-        let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());
+        let (books, waits) = (attribution.ops[op.index()], self.flash.finished_waits());
         let operation = &self.ops[op];
         let idle = operation.waits_on_an_idle_die_for(self.spec.scheduler);
-        let (die, is_extra) = (self.flash.layout.die_of(operation.lane), operation.feeds == NIL);
+        let (die, is_extra) =
+            (self.flash.layout.die_of(operation.lane), operation.feeds == RebuildId::NIL);
         let rebuilt = Rebuilt { books, waits, ended: now, idle, die, is_extra };
-        *at(&mut attribution.rebuilds, rebuild as usize, || None) = Some(rebuilt);
+        *at(&mut attribution.rebuilds, rebuild.index(), || None) = Some(rebuilt);
     }
 
     /// A computed page ends its request, which is about to be told; or it was.
-    pub(in crate::drive) fn book_rebuilt(&mut self, rebuild: Option<u32>) {
+    pub(in crate::drive) fn book_rebuilt(&mut self, rebuild: Option<RebuildId>) {
         if let Some(attribution) = &mut self.attribution {
             attribution.rebuilt = rebuild;
         }
@@ -346,11 +358,11 @@ impl Drive {
     }
 
     /// Where the time of a program that is done went, from its arrival on; `None` unless asked for.
-    pub(in crate::drive) fn split_of_program(&self, now: Instant, op: u32) -> Option<Split> {
+    pub(in crate::drive) fn split_of_program(&self, now: Instant, op: OpId) -> Option<Split> {
         let attribution = self.attribution.as_ref()?;
         let (mut split, idle) =
             (Split::NONE, self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
-        attribution.ops[op as usize].add_to(&mut split, &self.flash.finished_waits(), now, idle);
+        attribution.ops[op.index()].add_to(&mut split, &self.flash.finished_waits(), now, idle);
         Some(split)
     }
 
@@ -359,21 +371,21 @@ impl Drive {
     pub(in crate::drive) fn book_completion(
         &mut self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         leaves: Instant,
     ) {
         self.if_booked(|drive| drive.split_completion(now, request, leaves));
     }
 
     #[inline(never)]
-    fn split_completion(&mut self, now: Instant, request: u32, leaves: Instant) {
+    fn split_completion(&mut self, now: Instant, request: RequestId, leaves: Instant) {
         let Some(attribution) = &self.attribution else { return };
         let command = &self.requests[request].command;
-        let submitted = attribution.commands[command.id as usize][0];
+        let submitted = attribution.commands[command.id.index()][0];
         let work = self.ports.core_work(command.op, command.lba, command.sectors);
         let hold = self.spec.controller + work;
         let mut split = Split::NONE;
-        let times = attribution.commands[command.id as usize];
+        let times = attribution.commands[command.id.index()];
         let begun = Attribution::outside(times, &mut split, (now, leaves), hold);
         let story = match command.op {
             // That of a read before this one may have been left, where a reset ended it.
@@ -393,21 +405,21 @@ impl Drive {
         }
     }
 
-    fn take_decoded(&mut self, request: u32) -> Option<Taken> {
-        self.attribution.as_mut()?.decoded.get_mut(request as usize)?.take()
+    fn take_decoded(&mut self, request: RequestId) -> Option<Taken> {
+        self.attribution.as_mut()?.decoded.get_mut(request.index())?.take()
     }
 
     /// Adds what a read spent that was begun then and is done now.
     fn split_read(
         &self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         begun: Instant,
         split: &mut Split,
     ) -> Option<Story> {
         let attribution = self.attribution.as_ref()?;
         let rebuilt =
-            attribution.rebuilt.and_then(|rebuild| *attribution.rebuilds.get(rebuild as usize)?);
+            attribution.rebuilt.and_then(|rebuild| *attribution.rebuilds.get(rebuild.index())?);
         match attribution.ending {
             _ if let Some(rebuilt) = rebuilt => {
                 let Rebuilt { books, ended, die, .. } = &rebuilt;
@@ -417,7 +429,7 @@ impl Drive {
                 return Some(books.story(*die, *ended));
             }
             Some(op) if self.ops[op].serves(request) => {
-                let (operation, books) = (&self.ops[op], &attribution.ops[op as usize]);
+                let (operation, books) = (&self.ops[op], &attribution.ops[op.index()]);
                 let from = attribution.add_map(split, op, begun, books.enqueued);
                 split.add(Cause::Buffer, books.enqueued.since(from));
                 let idle = operation.waits_on_an_idle_die_for(self.spec.scheduler);
@@ -436,7 +448,7 @@ impl Drive {
     fn split_write(
         &mut self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         begun: Instant,
         split: &mut Split,
     ) -> Option<Story> {
@@ -471,9 +483,9 @@ impl Drive {
     }
 
     /// A command is aborted before it was fetched.
-    pub(in crate::drive) fn book_abort(&mut self, now: Instant, id: u32, leaves: Instant) {
+    pub(in crate::drive) fn book_abort(&mut self, now: Instant, id: CommandId, leaves: Instant) {
         let Some(attribution) = &mut self.attribution else { return };
-        let [submitted, ..] = attribution.commands[id as usize];
+        let [submitted, ..] = attribution.commands[id.index()];
         let mut split = Split::NONE;
         split.add(Cause::Queue, now.since(submitted));
         split.add(Cause::Link, leaves.since(now));

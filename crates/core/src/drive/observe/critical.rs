@@ -13,6 +13,7 @@
 //! the die's past ([`crate::flash::Flash::kept_at`]). A link keeps what it and all before it gave,
 //! so a long chain is one subtraction.
 
+use crate::drive::RequestId;
 use crate::drive::observe::attribution::{OpBooks, Story};
 use crate::flash::{Flash, Keeper, Waits, add_kept, kept_between};
 use crate::sim::Ring;
@@ -88,7 +89,7 @@ pub(in crate::drive) struct Critical {
     /// The operation that ended last.
     pub ended: Ended,
     /// Those that wait for flash itself, by when they began; and when, by request.
-    awaiting: BTreeSet<(Instant, u32)>,
+    awaiting: BTreeSet<(Instant, RequestId)>,
     by_request: Vec<Instant>,
 }
 
@@ -292,18 +293,18 @@ impl Critical {
     }
 
     /// A request that came at `begun` waits for flash itself.
-    pub fn awaits(&mut self, request: u32, begun: Instant) {
-        let request = request as usize;
-        if request >= self.by_request.len() {
-            self.by_request.resize(request + 1, Instant::NEVER);
+    pub fn awaits(&mut self, request: RequestId, begun: Instant) {
+        let at = request.index();
+        if at >= self.by_request.len() {
+            self.by_request.resize(at + 1, Instant::NEVER);
         }
-        self.by_request[request] = begun;
-        self.awaiting.insert((begun, request as u32));
+        self.by_request[at] = begun;
+        self.awaiting.insert((begun, request));
     }
 
     /// A request is done; true when it waited for flash itself.
-    pub fn is_done(&mut self, request: u32) -> bool {
-        let Some(begun) = self.by_request.get_mut(request as usize) else { return false };
+    pub fn is_done(&mut self, request: RequestId) -> bool {
+        let Some(begun) = self.by_request.get_mut(request.index()) else { return false };
         self.awaiting.remove(&(std::mem::replace(begun, Instant::NEVER), request))
     }
 

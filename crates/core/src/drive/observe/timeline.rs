@@ -5,7 +5,7 @@
 //! the flash's room. `nogc` reclaims at zero cost, so it has no collections here. Aborted commands
 //! are not recorded. Kept only where asked for; nothing of it changes what the drive does.
 
-use crate::drive::{Attributed, Drive, Op};
+use crate::drive::{Attributed, CommandId, Drive, Op, RequestId};
 use crate::flash::{Block, Room, Slice};
 use crate::units::{Channel, Duration, Instant, Lba, Pool};
 
@@ -101,8 +101,8 @@ pub(in crate::drive) struct Timeline {
 
 impl Timeline {
     #[inline]
-    pub fn submitted(&mut self, now: Instant, id: u32) {
-        let id = id as usize;
+    pub fn submitted(&mut self, now: Instant, id: CommandId) {
+        let id = id.index();
         if id >= self.submitted.len() {
             self.submitted.resize(id + 1, now);
         }
@@ -233,17 +233,17 @@ impl Drive {
     /// A command is done and its completion reaches the host at `leaves`; the books of it are
     /// closed.
     #[inline]
-    pub(in crate::drive) fn timeline_completes(&mut self, request: u32, leaves: Instant) {
+    pub(in crate::drive) fn timeline_completes(&mut self, request: RequestId, leaves: Instant) {
         if self.timeline.is_some() {
             self.timeline_completes_on_demand(request, leaves);
         }
     }
 
     #[inline(never)]
-    fn timeline_completes_on_demand(&mut self, request: u32, leaves: Instant) {
+    fn timeline_completes_on_demand(&mut self, request: RequestId, leaves: Instant) {
         let Some(timeline) = &mut self.timeline else { return };
         let command = &self.requests[request].command;
-        let start = timeline.submitted[command.id as usize];
+        let start = timeline.submitted[command.id.index()];
         if leaves.since(start) < timeline.slow {
             return;
         }

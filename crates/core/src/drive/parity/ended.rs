@@ -5,12 +5,11 @@ use crate::drive::dies::queues::{Class, FlashOp};
 use crate::drive::features::Scheme;
 use crate::drive::later::Task;
 use crate::drive::parity::in_place::{Update, bits, unmixed};
-use crate::drive::parity::log_structured_read;
 use crate::drive::parity::reconstruct::Rebuild;
 use crate::drive::parity::repair::{Beyond, Repair};
-use crate::drive::{Drive, Stamp};
+use crate::drive::parity::{RebuildId, UpdateId, log_structured_read};
+use crate::drive::{Drive, OpId, RequestId, SlotId, Stamp};
 use crate::ftl::{Stream, part_of, version_of};
-use crate::sim::NIL;
 use crate::units::{Instant, Pool, Ppn, SECTOR};
 
 /// The version of a page of which the buffer may have a part.
@@ -23,9 +22,9 @@ impl Drive {
     pub(in crate::drive) fn extra_read_done(
         &mut self,
         now: Instant,
-        op: u32,
-        request: u32,
-        rebuild: u32,
+        op: OpId,
+        request: RequestId,
+        rebuild: RebuildId,
     ) {
         let FlashOp { ppn, gc_met, sectors, .. } = self.ops[op];
         self.counters.units_read += 1;
@@ -43,8 +42,8 @@ impl Drive {
     pub(in crate::drive) fn rebuild_gains(
         &mut self,
         now: Instant,
-        op: u32,
-        rebuild: u32,
+        op: OpId,
+        rebuild: RebuildId,
         (page, there): (Ppn, Instant),
     ) {
         if self.scheme == Scheme::Superblock {
@@ -63,7 +62,13 @@ impl Drive {
         }
     }
 
-    fn stripe_gains(&mut self, now: Instant, op: u32, rebuild: u32, (page, there): (Ppn, Instant)) {
+    fn stripe_gains(
+        &mut self,
+        now: Instant,
+        op: OpId,
+        rebuild: RebuildId,
+        (page, there): (Ppn, Instant),
+    ) {
         let held = self.flash.load(page);
         let part = if self.ftl.is_parity_page(page) { held } else { part_of(page, held) };
         let Some(superblock) = &mut self.superblock else { return };
@@ -79,7 +84,7 @@ impl Drive {
     }
 
     /// A page is computed.
-    pub(in crate::drive) fn rebuilt(&mut self, now: Instant, rebuild: u32) {
+    pub(in crate::drive) fn rebuilt(&mut self, now: Instant, rebuild: RebuildId) {
         if let Some(superblock) = &mut self.superblock {
             let log_structured_read::Rebuild { request, number, page, value, over, repair, .. } =
                 superblock.rebuilds[rebuild];
@@ -99,8 +104,8 @@ impl Drive {
     fn page_is_computed(
         &mut self,
         now: Instant,
-        rebuild: u32,
-        (request, number): (u32, u32),
+        rebuild: RebuildId,
+        (request, number): (RequestId, u32),
         version: u32,
         repair: Repair,
     ) {
@@ -124,9 +129,9 @@ impl Drive {
     pub(in crate::drive) fn update_read_done(
         &mut self,
         now: Instant,
-        op: u32,
-        update: u32,
-        slot: u32,
+        op: OpId,
+        update: UpdateId,
+        slot: SlotId,
     ) {
         let page = self.ops[op].ppn;
         self.counters.units_read += 1;
@@ -136,11 +141,11 @@ impl Drive {
         let u = rain.update_mut(update);
         u.reads_left -= 1;
         // The old copy of a page that leaves is in the parity only where the old parity is.
-        if slot == NIL || u.subtractive {
+        if slot == SlotId::NIL || u.subtractive {
             u.parity ^= part;
         }
         let is_last = u.reads_left == 0;
-        if slot != NIL {
+        if slot != SlotId::NIL {
             self.buffer.filled(slot, self.flash.load(page));
             self.stage_member(now, update, slot);
         }
@@ -152,7 +157,7 @@ impl Drive {
     }
 
     /// A page of a row is on flash at `ppn`, data or parity; true for parity.
-    pub(in crate::drive) fn stripe_landed(&mut self, now: Instant, slot: u32, ppn: Ppn) -> bool {
+    pub(in crate::drive) fn stripe_landed(&mut self, now: Instant, slot: SlotId, ppn: Ppn) -> bool {
         let s = self.buffer.slot(slot);
         let (lpn, dropped) = (s.lpn, s.dropped);
         self.ftl.commit(lpn, ppn);
@@ -174,10 +179,10 @@ impl Drive {
     }
 
     /// The stripe is whole again: what waited for it may leave.
-    fn end_update(&mut self, now: Instant, update: u32) {
+    fn end_update(&mut self, now: Instant, update: UpdateId) {
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
-        let Update { stripe, left_out, parked, .. } = rain.updates[update as usize];
-        rain.update_of[stripe as usize] = NIL;
+        let Update { stripe, left_out, parked, .. } = rain.updates[update.index()];
+        rain.update_of[stripe as usize] = UpdateId::NIL;
         rain.free.push(update);
         if left_out != 0 {
             let stripes = stripes.clone();
@@ -186,7 +191,7 @@ impl Drive {
         }
         self.ftl.release_empty(stripe);
         let mut slot = parked;
-        while slot != NIL {
+        while slot != SlotId::NIL {
             let next = self.buffer.row_next(slot);
             if self.buffer.slot(slot).dropped {
                 self.slot_done(now, slot);
@@ -198,7 +203,7 @@ impl Drive {
     }
 
     /// A row of parity is on flash.
-    pub(in crate::drive) fn parity_done(&mut self, now: Instant, op: u32) {
+    pub(in crate::drive) fn parity_done(&mut self, now: Instant, op: OpId) {
         let FlashOp { lane, ppn: row, units, class, .. } = self.ops[op];
         if let Some(superblock) = &mut self.superblock {
             let sums = superblock.sums.remove(&row).unwrap_or_default();

@@ -36,14 +36,15 @@
 //!
 //! Not modelled: what a power cut does to a stripe under update (the write hole).
 
-use crate::drive::buffer::slots::State;
+use crate::drive::buffer::slot::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::drive::parity::reconstruct::Rebuild;
 use crate::drive::parity::xor::XorEngines;
-use crate::drive::{Drive, Evict, RainSpec, UpdateReads};
+use crate::drive::parity::{RebuildId, UpdateId};
+use crate::drive::{Drive, Evict, RainSpec, SlotId, UpdateReads};
 use crate::ftl::{Stripes, Translation};
-use crate::sim::{NIL, Slab, mix, prefetch, unmix};
+use crate::sim::{Slab, mix, prefetch, unmix};
 use crate::units::{Instant, Lpn, Ppn};
 
 /// Updates at once are never fewer than this, or the buffer's pages.
@@ -55,15 +56,15 @@ pub(in crate::drive) struct Rain {
     pub spec: RainSpec,
     pub(super) engines: XorEngines,
     /// By stripe: its update, or `NIL`.
-    pub(super) update_of: Vec<u32>,
+    pub(super) update_of: Vec<UpdateId>,
     pub(super) updates: Vec<Update>,
-    pub(super) free: Vec<u32>,
+    pub(super) free: Vec<UpdateId>,
     /// The buffer slot of the first update's parity.
-    first_slot: u32,
+    first_slot: SlotId,
     /// The update that begins: by member the slot that leaves, or `NIL`; between updates all are
     /// that.
-    leaving: Vec<u32>,
-    pub rebuilds: Slab<Rebuild>,
+    leaving: Vec<SlotId>,
+    pub rebuilds: Slab<RebuildId, Rebuild>,
     /// The read that begins: stripes and the member of each that is reconstructed.
     pub targets: Vec<(u32, u32)>,
 }
@@ -82,18 +83,18 @@ pub(super) struct Update {
     /// Deallocated members that it does not hold any more, a bit each.
     pub(super) left_out: u64,
     /// Pages of the stripe that wait for its end, the last to come first.
-    pub(super) parked: u32,
+    pub(super) parked: SlotId,
     /// A request waits for its end: its rows are not kept until they fill.
     pub(super) awaited: bool,
 }
 
 impl Rain {
     pub fn is_updating(&self, stripe: u32) -> bool {
-        self.update_of[stripe as usize] != NIL
+        self.update_of[stripe as usize] != UpdateId::NIL
     }
 
-    pub(super) fn update_mut(&mut self, update: u32) -> &mut Update {
-        &mut self.updates[update as usize]
+    pub(super) fn update_mut(&mut self, update: UpdateId) -> &mut Update {
+        &mut self.updates[update.index()]
     }
 }
 
@@ -136,9 +137,9 @@ impl Drive {
         self.rain = Some(Box::new(Rain {
             spec: spec.clone(),
             engines: XorEngines::new(spec),
-            update_of: vec![NIL; stripes.count() as usize],
+            update_of: vec![UpdateId::NIL; stripes.count() as usize],
             updates: vec![Update::default(); updates as usize],
-            free: (0..updates).rev().collect(),
+            free: (0..updates).rev().map(UpdateId).collect(),
             first_slot: self.buffer.add_parity_slots(updates),
             leaving: Vec::new(),
             rebuilds: Slab::default(),
@@ -217,11 +218,11 @@ impl Drive {
 
     /// Sends a dirty page on its way with its stripe, or lets it wait for the update under way;
     /// false when no update can begin now.
-    pub(in crate::drive) fn evict_stripe(&mut self, now: Instant, slot: u32) -> bool {
+    pub(in crate::drive) fn evict_stripe(&mut self, now: Instant, slot: SlotId) -> bool {
         let Some(stripe) = self.stripe_of(self.buffer.slot(slot).lpn) else { return false };
         let Some(rain) = &mut self.rain else { return false };
         let update = rain.update_of[stripe as usize];
-        if update != NIL {
+        if update != UpdateId::NIL {
             self.park(slot, update);
             return true;
         }
@@ -236,13 +237,13 @@ impl Drive {
     }
 
     /// A dirty page waits for the end of its stripe's update.
-    fn park(&mut self, slot: u32, update: u32) {
+    fn park(&mut self, slot: SlotId, update: UpdateId) {
         let Some(rain) = &mut self.rain else { return };
         let u = rain.update_mut(update);
         self.buffer.leave_dirty(slot, State::Parked);
         self.buffer.link_parked(slot, u.parked);
         u.parked = slot;
-        if self.buffer.slot(slot).waiters != NIL {
+        if self.buffer.slot(slot).has_waiters() {
             u.awaited = true;
             self.writes.seal_wanted = true;
         }
@@ -259,7 +260,7 @@ impl Drive {
 
     /// Chooses what leaves with `oldest`, a bit for each member, and how its parity is made: true
     /// for the subtractive way.
-    fn plan_update(&mut self, now: Instant, stripe: u32, oldest: u32) -> (u64, bool) {
+    fn plan_update(&mut self, now: Instant, stripe: u32, oldest: SlotId) -> (u64, bool) {
         let is_short = self.takes_shortcuts();
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else {
             return (0, false);
@@ -267,7 +268,7 @@ impl Drive {
         let lpn = self.buffer.slot(oldest).lpn;
         let (_, first) = stripes.member_of(lpn);
         let mut members = 1 << first;
-        rain.leaving.resize(stripes.data() as usize, NIL);
+        rain.leaving.resize(stripes.data() as usize, SlotId::NIL);
         rain.leaving[first as usize] = oldest;
         if rain.spec.evict != Evict::Page && !(is_short && self.buffer.is_alone(lpn)) {
             for (member, lpn) in
@@ -327,7 +328,7 @@ impl Drive {
             let members = (0..)
                 .zip(&rain.leaving)
                 .map(|(member, slot)| (stripes.member(stripe, member), *slot));
-            let read = members.filter(|(lpn, slot)| match (*slot == NIL, subtractive) {
+            let read = members.filter(|(lpn, slot)| match (*slot == SlotId::NIL, subtractive) {
                 (false, true) => true,
                 (true, true) => false,
                 (false, false) => !self.ftl.is_trimmed(*lpn) && !self.buffer.is_whole(*slot),
@@ -345,13 +346,13 @@ impl Drive {
         !kept.is_zero() && kept_by(!is_subtractive) + cost < kept
     }
 
-    fn begin_update(&mut self, now: Instant, update: u32, stripe: u32, oldest: u32) {
+    fn begin_update(&mut self, now: Instant, update: UpdateId, stripe: u32, oldest: SlotId) {
         let (members, subtractive) = self.plan_update(now, stripe, oldest);
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
         let (data, parity) = (stripes.data(), stripes.parity(stripe));
         let pages_left = members.count_ones() + 1;
         *rain.update_mut(update) =
-            Update { stripe, pages_left, subtractive, parked: NIL, ..Update::default() };
+            Update { stripe, pages_left, subtractive, parked: SlotId::NIL, ..Update::default() };
         // A read that starts may begin another update.
         let mut leaving = std::mem::take(&mut rain.leaving);
         for member in bits(members) {
@@ -359,11 +360,11 @@ impl Drive {
         }
         // The others are read the additive way only.
         for member in bits(if subtractive { members } else { u64::MAX >> (u64::BITS - data) }) {
-            let slot = std::mem::replace(&mut leaving[member as usize], NIL);
+            let slot = std::mem::replace(&mut leaving[member as usize], SlotId::NIL);
             self.update_member(now, update, member, slot);
         }
         if let Some(ppn) = self.ftl.member_at(parity).filter(|_| subtractive) {
-            self.read_for_update(now, update, NIL, ppn);
+            self.read_for_update(now, update, SlotId::NIL, ppn);
         }
         let Some(rain) = &mut self.rain else { return };
         rain.leaving = leaving;
@@ -374,16 +375,16 @@ impl Drive {
 
     /// Reads what the update needs of a member, and stages the page that leaves if it needs
     /// nothing.
-    fn update_member(&mut self, now: Instant, update: u32, member: u32, slot: u32) {
+    fn update_member(&mut self, now: Instant, update: UpdateId, member: u32, slot: SlotId) {
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
         let u = rain.update_mut(update);
         let lpn = stripes.member(u.stripe, member);
         let (on_flash, trimmed, subtractive) =
             (self.ftl.member_at(lpn), self.ftl.is_trimmed(lpn), u.subtractive);
-        if slot == NIL {
+        if slot == SlotId::NIL {
             match on_flash {
                 Some(_) if trimmed => u.left_out |= 1 << member,
-                Some(ppn) => self.read_for_update(now, update, NIL, ppn),
+                Some(ppn) => self.read_for_update(now, update, SlotId::NIL, ppn),
                 None => {}
             }
             return;
@@ -399,10 +400,10 @@ impl Drive {
         }
     }
 
-    fn read_for_update(&mut self, now: Instant, update: u32, slot: u32, ppn: Ppn) {
+    fn read_for_update(&mut self, now: Instant, update: UpdateId, slot: SlotId, ppn: Ppn) {
         let Some(rain) = &mut self.rain else { return };
         rain.update_mut(update).reads_left += 1;
-        if slot != NIL && !self.buffer.is_whole(slot) {
+        if slot != SlotId::NIL && !self.buffer.is_whole(slot) {
             self.counters.buffer.rmw_reads += 1;
         } else {
             self.counters.rain.parity_reads += 1;
@@ -427,22 +428,22 @@ impl Drive {
     }
 
     /// A page that leaves goes to its lane's row.
-    pub(super) fn stage_member(&mut self, now: Instant, update: u32, slot: u32) {
+    pub(super) fn stage_member(&mut self, now: Instant, update: UpdateId, slot: SlotId) {
         let Some(rain) = &mut self.rain else { return };
         let (s, u) = (self.buffer.slot(slot), rain.update_mut(update));
         u.parity ^= mixed(s.lpn, s.stamp.version);
         self.stage_of(now, update, slot);
     }
 
-    pub(super) fn stage_parity(&mut self, now: Instant, update: u32) {
+    pub(super) fn stage_parity(&mut self, now: Instant, update: UpdateId) {
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
-        let slot = rain.first_slot + update;
+        let slot = SlotId(rain.first_slot.0 + update.0);
         let (s, u) = (self.buffer.slot_mut(slot), rain.update_mut(update));
         (s.lpn, s.stamp.version) = (stripes.parity(u.stripe), u.parity);
         self.stage_of(now, update, slot);
     }
 
-    fn stage_of(&mut self, now: Instant, update: u32, slot: u32) {
+    fn stage_of(&mut self, now: Instant, update: UpdateId, slot: SlotId) {
         let lpn = self.buffer.slot(slot).lpn;
         self.writes.seal_wanted |=
             self.rain.as_mut().is_some_and(|rain| rain.update_mut(update).awaited);

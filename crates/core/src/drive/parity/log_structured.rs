@@ -22,12 +22,13 @@
 use crate::drive::buffer::rows::ROWS_WAITING_MAX;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
+use crate::drive::parity::RebuildId;
 use crate::drive::parity::log_structured_read::{Asked, Rebuild};
 use crate::drive::parity::xor::XorEngines;
-use crate::drive::{Drive, RainSpec, Update};
+use crate::drive::{Drive, OpId, RainSpec, SlotId, Update};
 use crate::flash::Block;
 use crate::ftl::{PageMap, Stream, part_of};
-use crate::sim::{NIL, Slab};
+use crate::sim::Slab;
 use crate::units::{Instant, Lane, Ppn};
 use std::collections::BTreeMap;
 
@@ -43,7 +44,7 @@ pub(in crate::drive) struct Superblock {
     /// Where the run carries content: by the first page of the parity's row, the sums of what is
     /// sealed.
     pub(super) sums: BTreeMap<Ppn, Vec<u32>>,
-    pub rebuilds: Slab<Rebuild>,
+    pub rebuilds: Slab<RebuildId, Rebuild>,
     /// The read that begins: what it asks of flash, stripe by stripe.
     pub asked: Vec<Asked>,
     /// For each of these stripes the page of the request that is computed, or `NIL`.
@@ -187,7 +188,12 @@ impl Drive {
     }
 
     /// A row of the buffer is sealed: its pages are frozen, and it has its place.
-    pub(in crate::drive) fn enqueue_in_stripe(&mut self, now: Instant, op: u32, first_slot: u32) {
+    pub(in crate::drive) fn enqueue_in_stripe(
+        &mut self,
+        now: Instant,
+        op: OpId,
+        first_slot: SlotId,
+    ) {
         let lane = self.ops[op].lane;
         let Some(superblock) = &mut self.superblock else { return };
         let row = superblock.gathers[lane.index()];
@@ -198,7 +204,7 @@ impl Drive {
         self.counters.rain.stripe_pages += u64::from(self.ops[op].units);
         if self.flash.has_content() {
             let (mut slot, mut at) = (first_slot, 0);
-            while slot != NIL {
+            while slot != SlotId::NIL {
                 self.add_to_stripe(row, at, self.buffer.slot(slot).stamp.version);
                 (slot, at) = (self.buffer.row_next(slot), at + 1);
             }
@@ -208,7 +214,7 @@ impl Drive {
     }
 
     /// An operation of a chain is queued; a row of copies is given its place.
-    pub(in crate::drive) fn enqueue_copies(&mut self, now: Instant, op: u32, chain: Lane) {
+    pub(in crate::drive) fn enqueue_copies(&mut self, now: Instant, op: OpId, chain: Lane) {
         let FlashOp { owner, lane, .. } = self.ops[op];
         if !matches!(owner, Owner::ChainProgram { .. }) {
             return self.enqueue(now, op);

@@ -17,8 +17,9 @@
 //! itself.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::parity::RebuildId;
 use crate::drive::parity::repair::Repair;
-use crate::drive::{Drive, Reconstruct, Stamp};
+use crate::drive::{Drive, Reconstruct, RequestId, Stamp};
 use crate::ftl::Translation;
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
@@ -26,7 +27,7 @@ use crate::units::{Duration, Instant, Ppn};
 /// A page that is computed.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Rebuild {
-    pub(super) request: u32,
+    pub(super) request: RequestId,
     /// Which page of the request.
     pub(super) number: u32,
     pub(super) page: Ppn,
@@ -52,7 +53,7 @@ pub(in crate::drive) struct Asked {
 
 impl Drive {
     /// Splits a read in which pages may be computed; false when none is, and nothing was done.
-    pub(in crate::drive) fn begin_rebuild(&mut self, now: Instant, request: u32) -> bool {
+    pub(in crate::drive) fn begin_rebuild(&mut self, now: Instant, request: RequestId) -> bool {
         let Some(superblock) = &mut self.superblock else { return false };
         if superblock.spec.reconstruct == Reconstruct::Never {
             return false;
@@ -86,7 +87,7 @@ impl Drive {
     }
 
     /// The flash page that page `number` of the request needs, if any.
-    fn asks_flash(&self, request: u32, number: u32) -> Option<Asked> {
+    fn asks_flash(&self, request: RequestId, number: u32) -> Option<Asked> {
         let unit = self.unit(request, number);
         let covered = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();
         let Translation::Ready(page) = self.ftl.translate(unit.lpn) else { return None };
@@ -99,7 +100,7 @@ impl Drive {
 
     /// The rule: which page of a stripe, of which the request asks for `fellows`, is computed and
     /// not read, if any.
-    fn judge(&mut self, now: Instant, request: u32, fellows: &[Asked]) -> Option<u32> {
+    fn judge(&mut self, now: Instant, request: RequestId, fellows: &[Asked]) -> Option<u32> {
         let (superblock, stripes, first) =
             (self.superblock.as_ref()?, self.ftl.superstripes()?, fellows.first()?);
         let reconstruct = superblock.spec.reconstruct;
@@ -145,7 +146,7 @@ impl Drive {
 
     /// Reads the pages of a stripe that the request asks for; page `target` of it, if any, by way
     /// of the others.
-    fn read_fellows(&mut self, now: Instant, request: u32, fellows: &[Asked], target: u32) {
+    fn read_fellows(&mut self, now: Instant, request: RequestId, fellows: &[Asked], target: u32) {
         let computed = fellows.iter().find(|asked| asked.number == target);
         let rebuild =
             computed.map(|asked| (self.open_stripe(request, *asked), self.unit(request, target)));
@@ -166,7 +167,7 @@ impl Drive {
     pub(super) fn read_others(
         &mut self,
         now: Instant,
-        (request, rebuild): (u32, u32),
+        (request, rebuild): (RequestId, RebuildId),
         page: Ppn,
         fellows: &[Asked],
         sectors: u32,
@@ -188,7 +189,7 @@ impl Drive {
         }
     }
 
-    pub(super) fn open_stripe(&mut self, request: u32, asked: Asked) -> u32 {
+    pub(super) fn open_stripe(&mut self, request: RequestId, asked: Asked) -> RebuildId {
         let Asked { number, page, .. } = asked;
         self.counters.rain.reconstructed_pages += 1;
         let lpn = self.unit(request, number).lpn;
@@ -197,6 +198,8 @@ impl Drive {
         let left = self.ftl.superstripes().map_or(0, |stripes| stripes.width() - 1);
         let (value, ready, repair) = (0, Instant::START, Repair::default());
         let rebuild = Rebuild { request, number, page, left, value, over, ready, repair };
-        self.superblock.as_mut().map_or(NIL, |superblock| superblock.rebuilds.insert(rebuild))
+        self.superblock
+            .as_mut()
+            .map_or(RebuildId::NIL, |superblock| superblock.rebuilds.insert(rebuild))
     }
 }

@@ -3,6 +3,16 @@
 //! controller's engines (`xor`), and those of pages that no error correction brings back
 //! (`repair`); `ended` acts on the end of an operation.
 
+crate::id! {
+    /// A page that is computed from the others of its stripe.
+    pub(in crate::drive) RebuildId, or NIL
+}
+
+crate::id! {
+    /// An update of a stripe.
+    pub(in crate::drive) UpdateId, or NIL
+}
+
 pub(in crate::drive) mod ended;
 pub(in crate::drive) mod in_place;
 pub(in crate::drive) mod log_structured;

@@ -27,17 +27,17 @@
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
 use crate::drive::gc::forecast::Forecast;
+use crate::drive::parity::RebuildId;
 use crate::drive::parity::repair::Repair;
-use crate::drive::{CostRule, Drive, Reconstruct, Stamp};
+use crate::drive::{CostRule, Drive, Reconstruct, RequestId, Stamp};
 use crate::ftl::{Stripes, Translation};
-use crate::sim::NIL;
 use crate::units::{Duration, Instant, Lpn};
 use std::ops::Range;
 
 /// A page that is computed.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Rebuild {
-    pub(super) request: u32,
+    pub(super) request: RequestId,
     /// Which page of the request.
     pub(super) number: u32,
     pub(super) lpn: Lpn,
@@ -73,7 +73,7 @@ struct Needed {
 
 impl Drive {
     /// Splits a read in which pages may be computed; false when none is, and nothing was done.
-    pub(in crate::drive) fn begin_reconstruct(&mut self, now: Instant, request: u32) -> bool {
+    pub(in crate::drive) fn begin_reconstruct(&mut self, now: Instant, request: RequestId) -> bool {
         let units = self.units(request);
         let Some(rain) = &mut self.rain else { return false };
         if rain.spec.reconstruct == Reconstruct::Never {
@@ -113,7 +113,12 @@ impl Drive {
 
     /// If page `number` of the request is the first of its stripe there: the stripe, and the
     /// members asked for.
-    fn stripe_begins(&self, request: u32, number: u32, units: u32) -> Option<(u32, Range<u32>)> {
+    fn stripe_begins(
+        &self,
+        request: RequestId,
+        number: u32,
+        units: u32,
+    ) -> Option<(u32, Range<u32>)> {
         let stripes = self.ftl.stripes()?;
         let first = self.unit(request, 0).lpn.0;
         let (stripe, member) = stripes.member_of(Lpn(first + number));
@@ -126,7 +131,13 @@ impl Drive {
 
     /// The rule: which of the members `asked` of a stripe is computed and not read, if any. It is
     /// asked once for each stripe of a request, before anything of the request is read.
-    fn target_in(&self, now: Instant, request: u32, stripe: u32, asked: Range<u32>) -> Verdict {
+    fn target_in(
+        &self,
+        now: Instant,
+        request: RequestId,
+        stripe: u32,
+        asked: Range<u32>,
+    ) -> Verdict {
         let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else {
             return Verdict::Read;
         };
@@ -190,7 +201,7 @@ impl Drive {
 
     /// True when every page of a read that garbage collection keeps would be computed from pages
     /// that it does not keep.
-    pub(in crate::drive) fn is_computed_in_time(&self, now: Instant, request: u32) -> bool {
+    pub(in crate::drive) fn is_computed_in_time(&self, now: Instant, request: RequestId) -> bool {
         let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
         if rain.spec.reconstruct == Reconstruct::Never {
             return false;
@@ -215,7 +226,13 @@ impl Drive {
 
     /// The members, and the parity, that would be read only to compute one of those that the
     /// request reads.
-    fn needed_for(&self, now: Instant, request: u32, stripe: u32, asked: Range<u32>) -> Needed {
+    fn needed_for(
+        &self,
+        now: Instant,
+        request: RequestId,
+        stripe: u32,
+        asked: Range<u32>,
+    ) -> Needed {
         let Some(stripes) = self.ftl.stripes() else { return Needed::default() };
         let is_read = |member| asked.contains(&member) && self.reads_flash(request, stripe, member);
         let members = (0..stripes.data()).filter(|member| !is_read(*member));
@@ -231,7 +248,7 @@ impl Drive {
     }
 
     /// True when the request needs the member's page on flash.
-    fn reads_flash(&self, request: u32, stripe: u32, member: u32) -> bool {
+    fn reads_flash(&self, request: RequestId, stripe: u32, member: u32) -> bool {
         let Some(stripes) = self.ftl.stripes() else { return false };
         let lpn = stripes.member(stripe, member);
         let unit = self.unit(request, lpn.0 - self.unit(request, 0).lpn.0);
@@ -244,7 +261,7 @@ impl Drive {
     fn read_stripe(
         &mut self,
         now: Instant,
-        request: u32,
+        request: RequestId,
         stripe: u32,
         asked: Range<u32>,
         target: Option<u32>,
@@ -281,7 +298,7 @@ impl Drive {
         self.read_extra(now, request, rebuild, parity, target.sectors);
     }
 
-    pub(super) fn open_rebuild(&mut self, request: u32, lpn: Lpn) -> (u32, Unit) {
+    pub(super) fn open_rebuild(&mut self, request: RequestId, lpn: Lpn) -> (RebuildId, Unit) {
         let number = lpn.0 - self.unit(request, 0).lpn.0;
         let over = self.buffer.find(lpn).map(|slot| self.buffer.slot(slot).stamp);
         let unit = self.unit(request, number);
@@ -290,10 +307,10 @@ impl Drive {
         let ready = Instant::START;
         let (left, value, repair) = (0, 0, Repair::default());
         let rebuild = Rebuild { request, number, lpn, left, value, over, ready, repair };
-        (self.rain.as_mut().map_or(NIL, |rain| rain.rebuilds.insert(rebuild)), unit)
+        (self.rain.as_mut().map_or(RebuildId::NIL, |rain| rain.rebuilds.insert(rebuild)), unit)
     }
 
-    fn count_member(&mut self, rebuild: u32) {
+    fn count_member(&mut self, rebuild: RebuildId) {
         if let Some(rain) = &mut self.rain {
             rain.rebuilds[rebuild].left += 1;
         }
@@ -304,8 +321,8 @@ impl Drive {
     pub(super) fn read_extra(
         &mut self,
         now: Instant,
-        request: u32,
-        rebuild: u32,
+        request: RequestId,
+        rebuild: RebuildId,
         lpn: Lpn,
         sectors: u32,
     ) {

@@ -5,10 +5,10 @@
 //! beyond correction itself leaves nothing to compute from, whatever the page is computed for: the
 //! page is not read in place of that.
 
-use crate::drive::Drive;
 use crate::drive::features::Scheme;
+use crate::drive::parity::RebuildId;
 use crate::drive::parity::log_structured_read::Asked;
-use crate::sim::NIL;
+use crate::drive::{Drive, RequestId};
 use crate::units::{Instant, Ppn};
 
 /// The error correction that a page is beyond.
@@ -36,14 +36,14 @@ impl Drive {
     pub(in crate::drive) fn repair_or_fail(
         &mut self,
         now: Instant,
-        (request, number): (u32, u32),
-        (page, feeds): (Ppn, u32),
+        (request, number): (RequestId, u32),
+        (page, feeds): (Ppn, RebuildId),
         beyond: Beyond,
     ) {
         if self.requests[request].failed {
             return;
         }
-        let may = feeds == NIL && !self.requests[request].unrecovered;
+        let may = feeds == RebuildId::NIL && !self.requests[request].unrecovered;
         if !(may && self.repair(now, (request, number), page, beyond)) {
             self.page_is_beyond(request, beyond);
         }
@@ -53,7 +53,7 @@ impl Drive {
     fn repair(
         &mut self,
         now: Instant,
-        (request, number): (u32, u32),
+        (request, number): (RequestId, u32),
         page: Ppn,
         beyond: Beyond,
     ) -> bool {
@@ -77,7 +77,11 @@ impl Drive {
         true
     }
 
-    fn repair_in_place(&mut self, now: Instant, (request, number): (u32, u32)) -> Option<u32> {
+    fn repair_in_place(
+        &mut self,
+        now: Instant,
+        (request, number): (RequestId, u32),
+    ) -> Option<RebuildId> {
         let lpn = self.unit(request, number).lpn;
         let (rain, stripes) = (self.rain.as_ref()?, self.ftl.stripes()?);
         let (stripe, member) = stripes.member_of(lpn);
@@ -100,9 +104,9 @@ impl Drive {
     fn repair_in_superblock(
         &mut self,
         now: Instant,
-        (request, number): (u32, u32),
+        (request, number): (RequestId, u32),
         page: Ppn,
-    ) -> Option<u32> {
+    ) -> Option<RebuildId> {
         let unit = self.unit(request, number);
         if self.ftl.mapping().physical(unit.lpn) != page || !self.is_whole(page) {
             return None;
@@ -115,7 +119,7 @@ impl Drive {
     }
 
     /// The part of errors in a computation that is under way.
-    fn repair_of(&mut self, rebuild: u32) -> &mut Repair {
+    fn repair_of(&mut self, rebuild: RebuildId) -> &mut Repair {
         match (&mut self.superblock, &mut self.rain) {
             (Some(superblock), _) => &mut superblock.rebuilds[rebuild].repair,
             (None, Some(rain)) => &mut rain.rebuilds[rebuild].repair,
@@ -124,12 +128,12 @@ impl Drive {
     }
 
     /// A member of a page that is computed was read in vain.
-    pub(in crate::drive) fn member_is_beyond(&mut self, rebuild: u32, beyond: Beyond) {
+    pub(in crate::drive) fn member_is_beyond(&mut self, rebuild: RebuildId, beyond: Beyond) {
         self.repair_of(rebuild).fails.get_or_insert(beyond);
     }
 
     /// The page of a request could not be computed.
-    pub(super) fn page_is_beyond(&mut self, request: u32, beyond: Beyond) {
+    pub(super) fn page_is_beyond(&mut self, request: RequestId, beyond: Beyond) {
         let is_first = !std::mem::replace(&mut self.requests[request].unrecovered, true);
         self.counters.retry.failed_reads += u64::from(is_first && beyond == Beyond::Age);
     }

@@ -7,7 +7,7 @@ mod naive;
 use super::{Bench, LANES, PAGE, start, ttflash_256g, write_before_the_run, write_through};
 use crate::drive::{Drive, DriveSpec};
 use crate::flash::Layout;
-use crate::ftl::{Cmt, FtlSpec, GcSpec, MapSpec, PageMap, Room};
+use crate::ftl::{Cmt, FtlSpec, GcSpec, MapSpec, MissId, PageMap, Room};
 use crate::sim::Rng;
 use crate::stats::MapCounters;
 use crate::units::{Bytes, Duration, Lpn, Pool};
@@ -237,7 +237,7 @@ fn psus_age_counts_hits_and_here_what_was_used_long_ago_leaves_however_often_it_
     let mut cmt = Cmt::new(4, 0.5, 1, 10);
     let enter = |cmt: &mut Cmt, lpn| {
         let room = cmt.make_room();
-        let entry = cmt.insert(Lpn(lpn), 0);
+        let entry = cmt.insert(Lpn(lpn), MissId(0));
         cmt.loaded(entry);
         room
     };
@@ -260,10 +260,10 @@ fn psus_search_for_a_victim_leaves_the_array_at_its_holes_and_here_there_is_none
     let mut cmt = Cmt::new(2, 1.0, 1, 10);
     let entries = [3, 5].map(|lpn| {
         assert_eq!(cmt.make_room(), Room::Free);
-        cmt.insert(Lpn(lpn), lpn)
+        cmt.insert(Lpn(lpn), MissId(lpn))
     });
     assert_eq!((cmt.make_room(), cmt.has_room()), (Room::None, false), "both are on their way in");
-    assert_eq!(entries.map(|entry| cmt.loading(entry)), [Some(3), Some(5)]);
+    assert_eq!(entries.map(|entry| cmt.loading(entry)), [3, 5].map(|miss| Some(MissId(miss))));
     cmt.loaded(entries[1]);
     cmt.touch(entries[1]);
     cmt.set_dirty(entries[1]);
@@ -282,7 +282,7 @@ fn psu_searches_all_entries_and_here_the_size_of_the_cache_does_not_matter() {
             Some(entry) => cmt.touch(entry),
             None => {
                 cmt.make_room();
-                let entry = cmt.insert(lpn, 0);
+                let entry = cmt.insert(lpn, MissId(0));
                 cmt.loaded(entry);
                 cmt.set_dirty(entry);
             }

@@ -4,8 +4,8 @@
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, start};
 use crate::drive::{
-    Command, Completion, DriveSpec, EraseMode, EraseSpec, FastFail, Op, PredictableLatency, Status,
-    WindowSchedule, Windows,
+    Command, CommandId, Completion, DriveSpec, EraseMode, EraseSpec, FastFail, Op,
+    PredictableLatency, Status, WindowSchedule, Windows,
 };
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::{Duration, Instant, Lba};
@@ -34,7 +34,7 @@ fn answer(
 ) -> Completion {
     let mut copy = bench.clone();
     copy.advance_to(at);
-    let (id, sectors) = (copy.next_id, pages * PAGE);
+    let (id, sectors) = (CommandId(copy.next_id), pages * PAGE);
     let lba = Lba(lpn * u64::from(PAGE));
     let command = Command {
         id,

@@ -4,7 +4,7 @@
 
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, SAME_CHIP, start, ttflash_256g, write_through};
-use crate::drive::{EraseSpec, ProgramMode, ProgramSpec};
+use crate::drive::{CommandId, EraseSpec, ProgramMode, ProgramSpec};
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::{Duration, Instant};
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ impl Programming {
     fn play(&self, arrivals: &[Instant]) -> Played {
         let mut bench = self.bench.clone();
         let write = bench.write(start(), 0);
-        let ids: Vec<u32> = arrivals.iter().map(|at| bench.read(*at, SAME_CHIP)).collect();
+        let ids: Vec<CommandId> = arrivals.iter().map(|at| bench.read(*at, SAME_CHIP)).collect();
         let ends = ids.into_iter().map(|id| bench.end_of(id)).collect();
         let end = bench.end_of(write);
         let counted = bench.drive.counters().suspended;

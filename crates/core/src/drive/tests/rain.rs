@@ -3,7 +3,7 @@
 
 use super::{Bench, PAGE, start, ttflash_256g, write_through};
 use crate::drive::parity::in_place::{mixed, unmixed};
-use crate::drive::{Drive, DriveSpec, Evict, FirmwareSpec, Op, RainSpec, Reconstruct};
+use crate::drive::{CommandId, Drive, DriveSpec, Evict, FirmwareSpec, Op, RainSpec, Reconstruct};
 use crate::flash::Layout;
 use crate::ftl::timeless::Writer;
 use crate::ftl::{FtlSpec, GcSpec, PageMap};
@@ -36,11 +36,11 @@ fn bench(spec: DriveSpec, rain: &RainSpec, written: u32) -> Bench {
 }
 
 impl Bench {
-    fn write_pages(&mut self, at: crate::units::Instant, lpn: u64, pages: u32) -> u32 {
+    fn write_pages(&mut self, at: crate::units::Instant, lpn: u64, pages: u32) -> CommandId {
         self.submit(at, Op::Write, lpn * u64::from(PAGE), pages * PAGE, false)
     }
 
-    fn read_pages(&mut self, at: crate::units::Instant, lpn: u64, pages: u32) -> u32 {
+    fn read_pages(&mut self, at: crate::units::Instant, lpn: u64, pages: u32) -> CommandId {
         self.submit(at, Op::Read, lpn * u64::from(PAGE), pages * PAGE, false)
     }
 }

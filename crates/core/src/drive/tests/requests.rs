@@ -4,7 +4,7 @@ use super::{
     Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Op, PAGE, SAME_CHIP, Status, start, ttflash_256g,
     write_through,
 };
-use crate::drive::DriveSpec;
+use crate::drive::{CommandId, DriveSpec};
 use crate::units::{Bandwidth, Bytes, Duration, Instant, Lane};
 
 #[test]
@@ -143,7 +143,7 @@ fn a_flush_of_an_empty_buffer_costs_a_buffer_hit() {
 fn queue_depth_one_does_one_command_after_the_other() {
     let ends = |queue_depth| {
         let mut bench = Bench::plain(DriveSpec { queue_depth, ..DriveSpec::default() });
-        let ids: Vec<u32> = (0..4).map(|lpn| bench.read(start(), lpn)).collect();
+        let ids: Vec<CommandId> = (0..4).map(|lpn| bench.read(start(), lpn)).collect();
         ids.into_iter().map(|id| bench.end_of(id).since(start())).collect::<Vec<_>>()
     };
     let one = Bench::plain(DriveSpec::default()).times().page_read();
@@ -216,7 +216,7 @@ fn cached_reads_of_one_chip_take_a_transfer_each_where_the_channel_is_slower() {
     let mut device = ttflash_256g(4);
     device.feature.cache_read = true;
     let mut bench = Bench::on(device, DriveSpec::default());
-    let ids: Vec<u32> = (0..6).map(|k| bench.read(start(), k * LANES)).collect();
+    let ids: Vec<CommandId> = (0..6).map(|k| bench.read(start(), k * LANES)).collect();
     let (times, first) = (bench.times(), start() + bench.times().page_read());
     assert!(times.transfer > times.read);
     for (k, id) in (0..).zip(ids) {
@@ -241,11 +241,11 @@ fn a_range_beyond_the_device_or_without_sectors_is_refused() {
 #[test]
 fn abort_takes_back_what_is_queued_and_nothing_else() {
     let mut bench = Bench::plain(DriveSpec { queue_depth: 1, ..DriveSpec::default() });
-    let ids: Vec<u32> = (0..3).map(|lpn| bench.read(start(), lpn)).collect();
+    let ids: Vec<CommandId> = (0..3).map(|lpn| bench.read(start(), lpn)).collect();
     let now = start() + Duration::from_us(1);
     bench.advance_to(now);
     assert!(!bench.drive.abort(now, ids[0]), "it is being worked on");
-    assert!(!bench.drive.abort(now, 99), "there is none such");
+    assert!(!bench.drive.abort(now, CommandId(99)), "there is none such");
     assert!(bench.drive.abort(now, ids[1]));
     assert!(!bench.drive.abort(now, ids[1]), "it is no longer queued");
     assert_eq!(bench.completion(ids[1]).status, Status::Aborted);

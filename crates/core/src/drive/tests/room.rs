@@ -5,7 +5,7 @@ use super::collections::{FREE, about_to_collect_with, copy_of_a_page, mark};
 use super::{
     Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, SAME_CHIP, start, ttflash_256g, write_through,
 };
-use crate::drive::{DriveSpec, Op, Story};
+use crate::drive::{CommandId, DriveSpec, Op, Story};
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::Die;
 use crate::units::{Bytes, Cause, Duration, Instant, Split};
@@ -32,11 +32,11 @@ fn attributed(spec: DriveSpec) -> Bench {
 }
 
 /// Plays the drive to its end: where the time of each command went, and what is told of it.
-fn told(bench: &mut Bench) -> BTreeMap<u32, (Split, Option<Story>)> {
+fn told(bench: &mut Bench) -> BTreeMap<CommandId, (Split, Option<Story>)> {
     told_before(bench, Instant::NEVER)
 }
 
-fn told_before(bench: &mut Bench, limit: Instant) -> BTreeMap<u32, (Split, Option<Story>)> {
+fn told_before(bench: &mut Bench, limit: Instant) -> BTreeMap<CommandId, (Split, Option<Story>)> {
     let mut told = BTreeMap::new();
     while let Some(completion) = bench.drive.advance_before(limit) {
         let attributed = bench.drive.attributed().expect("the drive attributes");
@@ -45,7 +45,7 @@ fn told_before(bench: &mut Bench, limit: Instant) -> BTreeMap<u32, (Split, Optio
     told
 }
 
-pub(super) fn splits(bench: &mut Bench) -> BTreeMap<u32, Split> {
+pub(super) fn splits(bench: &mut Bench) -> BTreeMap<CommandId, Split> {
     told(bench).into_iter().map(|(id, (split, _))| (id, split)).collect()
 }
 

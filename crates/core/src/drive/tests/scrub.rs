@@ -2,7 +2,7 @@
 //! does.
 
 use super::{Bench, OTHER_CHIP, PAGE, SAME_CHIP, start, write_through};
-use crate::drive::{DriveSpec, Op, ScrubSpec};
+use crate::drive::{CommandId, DriveSpec, Op, ScrubSpec};
 use crate::sim::Rng;
 use crate::units::{Duration, Instant, Lpn};
 
@@ -19,7 +19,7 @@ fn scrubbed(drive: DriveSpec, spec: &ScrubSpec) -> Bench {
 
 impl Bench {
     /// When command `id`, which a second sees through, reaches the host.
-    fn end_within_a_second(&mut self, id: u32, from: Instant) -> Instant {
+    fn end_within_a_second(&mut self, id: CommandId, from: Instant) -> Instant {
         self.advance_to(from + Duration::from_s(1));
         self.done.iter().find(|completion| completion.id == id).expect("it completes").at
     }

@@ -81,7 +81,7 @@ fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
     let (lba, predictable, payload) =
         (Lba(page * u64::from(PAGE) + torn), PredictableLatency::Off, None);
     Command {
-        id,
+        id: id.into(),
         op,
         lba,
         sectors: if op == Op::Flush { 0 } else { sectors },

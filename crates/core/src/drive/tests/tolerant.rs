@@ -4,8 +4,8 @@
 
 use super::{Bench, LANES, PAGE, Times, start, ttflash_256g, write_through};
 use crate::drive::{
-    CostRule, Drive, DriveSpec, EraseMode, EraseSpec, FullBuffer, Op, RainSpec, Reconstruct,
-    UpdateReads,
+    CommandId, CostRule, Drive, DriveSpec, EraseMode, EraseSpec, FullBuffer, Op, RainSpec,
+    Reconstruct, UpdateReads,
 };
 use crate::flash::Layout;
 use crate::ftl::timeless::Writer;
@@ -451,7 +451,7 @@ fn without_a_background_flush_a_write_waits_for_the_room_that_it_makes() {
         assert!(u64::from(bench.drive.buffered()) <= slots);
         assert_eq!(bench.drive.flash().operations().programs == 0, !background_flush);
         let at = start() + Duration::from_s(1);
-        let ids: Vec<u32> = (0..3).map(|n| bench.write(at, slots + n)).collect();
+        let ids: Vec<CommandId> = (0..3).map(|n| bench.write(at, slots + n)).collect();
         // Each evicts a page for itself; they are on different channels.
         let waits = if background_flush { Duration::ZERO } else { times.page_program() };
         for id in ids {

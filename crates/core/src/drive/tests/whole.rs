@@ -42,7 +42,7 @@ fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
     let lba = Lba(rng.below(drive.sectors() / u64::from(PAGE)) * u64::from(PAGE));
     let payload = None;
     Command {
-        id,
+        id: id.into(),
         op,
         lba,
         sectors: PAGE,

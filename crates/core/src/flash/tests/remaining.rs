@@ -18,7 +18,7 @@ fn the_rest_is(bench: &mut Bench, ends: [Instant; 2]) {
     for at in instants(ends[1], 997) {
         bench.advance_before(at);
         for (die, token, end) in [(Die(0), 7, ends[0]), (Die(1), 8, ends[1])] {
-            let expected = (at <= end).then(|| (token, end.since(at)));
+            let expected = (at <= end).then(|| (OpId(token), end.since(at)));
             assert_eq!(bench.flash.operation_left(at, die), expected, "at {at:?}");
             assert_eq!(bench.flash.gc_operation_left(at, die), None, "it is the host's");
         }
@@ -60,13 +60,17 @@ fn the_rest_of_a_preloaded_program_is_the_rest_of_its_transfer_and_its_array_tim
     let preloads = first - Duration::from_us(20);
     bench.advance_before(preloads);
     let what = What::Program { row: bench.page(Die(0), 1), sectors: bench.page_sectors() };
-    bench.flash.preload(preloads, Die(0), Operation { what, token: 8, gc: false });
+    bench.flash.preload(preloads, Die(0), Operation { what, token: OpId(8), gc: false });
     bench.ends_at(first, 7);
     let end = preloads + crosses + bench.program_array();
     for at in (1..end.since(first).as_ns()).step_by(997).map(Duration::from_ns) {
         let at = first + at;
         bench.advance_before(at);
-        assert_eq!(bench.flash.operation_left(at, Die(0)), Some((8, end.since(at))), "at {at:?}");
+        assert_eq!(
+            bench.flash.operation_left(at, Die(0)),
+            Some((OpId(8), end.since(at))),
+            "at {at:?}"
+        );
     }
     bench.ends_at(end, 8);
 }

@@ -3,7 +3,7 @@
 
 use super::*;
 
-const COPY: u32 = 7;
+const COPY: OpId = OpId(7);
 const OTHER: u32 = 8;
 /// The second die of the first channel.
 const BESIDE: Die = Die(1);
@@ -32,8 +32,8 @@ impl Parted {
         while self.bench.flash.next_at() < limit {
             let (now, fired) = self.bench.flash.fire();
             let is_read = fired.done() == Some(COPY)
-                && !self.bench.done.iter().any(|(_, token)| *token == COPY);
-            self.bench.done.extend(fired.done().map(|token| (now, token)));
+                && !self.bench.done.iter().any(|(_, token)| *token == COPY.0);
+            self.bench.done.extend(fired.done().map(|token| (now, token.0)));
             if is_read {
                 let operation = Operation { what: self.program, token: COPY, gc: true };
                 self.bench.flash.start(now, Die(0), operation);
@@ -65,7 +65,7 @@ fn a_copy_that_is_split_leaves_the_channel_as_its_read_or_its_program_would() {
         parted.bench.flash.start(Instant::START, Die(0), operation);
         parted.advance_before(at);
         if is_read {
-            fused.done.push((Instant::START + read, COPY));
+            fused.done.push((Instant::START + read, COPY.0));
         }
         fused.read(at, BESIDE, 0, OTHER);
         parted.bench.read(at, BESIDE, 0, OTHER);

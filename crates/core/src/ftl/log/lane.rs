@@ -61,7 +61,7 @@ pub(super) struct LaneState {
     /// The page of the host write under way.
     pub host: Lpn,
     /// Pages of the request that it belongs to.
-    pub request: u32,
+    pub request_pages: u32,
     /// The erase given out has failed: its block is not free then.
     loses: bool,
     /// The step that was given out and is not done.
@@ -98,7 +98,7 @@ impl LaneState {
             gathering: None,
             dead: [NO_BLOCK; 2],
             host: NO_PAGE,
-            request: 1,
+            request_pages: 1,
             loses: false,
             pending: None,
             busy: false,

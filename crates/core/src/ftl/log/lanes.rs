@@ -95,11 +95,11 @@ impl LogLanes {
         Some(self.ppn(lane, spare))
     }
 
-    /// A host write of a page of `lane` begins, of a request of `request` pages.
+    /// A host write of a page of `lane` begins, of a request of `request_pages`.
     #[inline]
-    pub fn write(&mut self, lane: Lane, lpn: Lpn, request: u32) {
+    pub fn write(&mut self, lane: Lane, lpn: Lpn, request_pages: u32) {
         let local = self.local(lpn);
-        self.lanes[lane.index()].write_of(local, request);
+        self.lanes[lane.index()].write_of(local, request_pages);
     }
 
     /// The next step of the write under way on `lane`, in the numbers of the drive (but the host's
@@ -257,11 +257,11 @@ impl PageMap {
         self.lanes_mut().look_up(lane, lpn)
     }
 
-    /// A host write of `lpn`, of a request of `request` pages, begins on its lane, where none is
+    /// A host write of `lpn`, of a request of `request_pages`, begins on its lane, where none is
     /// under way.
     #[inline]
-    pub fn log_write(&mut self, lane: Lane, lpn: Lpn, request: u32) {
-        self.lanes_mut().write(lane, lpn, request);
+    pub fn log_write(&mut self, lane: Lane, lpn: Lpn, request_pages: u32) {
+        self.lanes_mut().write(lane, lpn, request_pages);
     }
 
     /// The next step of the write under way on `lane`; it stays until it is done.

@@ -160,7 +160,7 @@ impl Last {
         let page = self.lane.host;
         if let Some(to) = self.lane.in_place(page) {
             self.program(to);
-        } else if self.sequential.most > 0 && self.lane.request > self.sequential_pages {
+        } else if self.sequential.most > 0 && self.lane.request_pages > self.sequential_pages {
             self.place_sequential();
         } else {
             self.place_random();

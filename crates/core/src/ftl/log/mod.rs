@@ -179,11 +179,11 @@ impl LogBlocks {
         self.write_of(page, 1);
     }
 
-    /// A host write of `page` begins, which belongs to a request of `request` pages; none may be
-    /// under way. Only LAST asks how long requests are.
+    /// A host write of `page` begins, of a request of `request_pages`; none may be under way. Only
+    /// LAST asks how long requests are.
     #[inline]
-    pub fn write_of(&mut self, page: Lpn, request: u32) {
-        self.lane_mut().request = request;
+    pub fn write_of(&mut self, page: Lpn, request_pages: u32) {
+        self.lane_mut().request_pages = request_pages;
         match &mut self.policy {
             Either::Bast(bast) => start(bast, page),
             Either::Fast(fast) => start(fast, page),

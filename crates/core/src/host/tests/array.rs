@@ -71,7 +71,7 @@ pub(super) fn content(drive: &Drive, pages: u32) -> Vec<u32> {
             let (op, fua, stream) = (Op::Read, false, 0);
             let predictable = PredictableLatency::Off;
             let command = Command {
-                id: page,
+                id: page.into(),
                 op,
                 lba,
                 sectors: per_page,

@@ -4,7 +4,9 @@
 use super::array::{content, with_spare};
 use super::{Setup, small};
 use crate::array::{Array, ArraySpec, RaidLevel};
-use crate::drive::{Command, Completion, Op, PredictableLatency, Stamp, Status, Storage};
+use crate::drive::{
+    Command, CommandId, Completion, Op, PredictableLatency, Stamp, Status, Storage,
+};
 use crate::sim::Rng;
 use crate::units::{Bytes, Duration, Instant, Lba};
 
@@ -231,7 +233,7 @@ impl Both {
         self.array.submit(
             self.now,
             Command {
-                id: 7,
+                id: CommandId(7),
                 op,
                 lba,
                 sectors,
@@ -244,7 +246,7 @@ impl Both {
         );
         self.now += STEP;
         let done = self.array.advance_before(self.now).expect("it completes");
-        assert_eq!((done.id, done.status), (7, Status::Success));
+        assert_eq!((done.id, done.status), (CommandId(7), Status::Success));
         assert!(self.array.advance_before(self.now).is_none());
         let after = self.array.counters();
         (done, after.drive_reads - before.drive_reads, after.drive_writes - before.drive_writes)

@@ -4,7 +4,7 @@
 use super::array::{ALL, with_spare};
 use super::{Setup, small};
 use crate::array::{Array, ArraySpec, RaidLevel, ReadStrategy};
-use crate::drive::{Command, Completion, Op, PredictableLatency, Stamp, Status};
+use crate::drive::{Command, CommandId, Completion, Op, PredictableLatency, Stamp, Status};
 use crate::sim::Rng;
 use crate::units::{Bytes, Duration, Instant, Lba, Member};
 
@@ -33,7 +33,7 @@ impl Coded {
     fn alone(&mut self, op: Op, page: usize, payload: Option<Stamp>) -> Completion {
         assert!(self.array.advance_before(self.now).is_none());
         let command = Command {
-            id: 7,
+            id: CommandId(7),
             op,
             lba: Lba(page as u64 * u64::from(PAGE)),
             sectors: PAGE,

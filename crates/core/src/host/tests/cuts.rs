@@ -1,7 +1,7 @@
 //! Being told the time: however the advance is cut, cloned or watched, the drive does the same.
 
 use super::{Setup, drawn, small};
-use crate::drive::{Completion, Drive};
+use crate::drive::{CommandId, Completion, Drive};
 use crate::host::driver::command;
 use crate::host::generate::Generator;
 use crate::host::{Oracle, Request, RequestSource};
@@ -80,7 +80,8 @@ impl Player {
 
     fn submit(&mut self, at: Instant) {
         self.now = at;
-        let command = self.oracle.submit(command(self.next as u32, &self.requests[self.next]));
+        let command =
+            self.oracle.submit(command(CommandId(self.next as u32), &self.requests[self.next]));
         self.next += 1;
         self.drive.submit(at, command);
     }
@@ -173,11 +174,11 @@ fn completions_come_in_order_and_never_before_their_command() {
     for (seed, mut player) in players().take(40) {
         player.play_uncut();
         assert!(player.log.windows(2).all(|pair| pair[0].at <= pair[1].at), "seed {seed}");
-        let mut ids: Vec<u32> = player.log.iter().map(|completion| completion.id).collect();
+        let mut ids: Vec<u32> = player.log.iter().map(|completion| completion.id.0).collect();
         ids.sort_unstable();
         assert!(ids.into_iter().eq(0..player.requests.len() as u32), "seed {seed}: each once");
         if let Some(arrivals) = &player.arrivals {
-            assert!(player.log.iter().all(|done| done.at >= arrivals[done.id as usize]));
+            assert!(player.log.iter().all(|done| done.at >= arrivals[done.id.index()]));
         }
     }
 }
@@ -192,7 +193,7 @@ fn commands_aborted_at_random_complete_as_aborted_and_the_others_keep_the_data()
         let (mut rng, mut aborted) = (Rng::stream(seed, "abort"), Vec::new());
         for stop in 1..400 {
             player.play(stop, |_, _| Instant::NEVER);
-            let id = rng.below(player.next as u64) as u32;
+            let id = CommandId(rng.below(player.next as u64) as u32);
             let waits = player.log.iter().all(|done| done.id != id);
             if player.drive.abort(player.now, id) {
                 assert!(waits, "what is completed is not aborted");
@@ -201,7 +202,7 @@ fn commands_aborted_at_random_complete_as_aborted_and_the_others_keep_the_data()
         }
         player.play_uncut();
         let is_aborted = |done: &&Completion| done.status == crate::drive::Status::Aborted;
-        let mut completed: Vec<u32> =
+        let mut completed: Vec<CommandId> =
             player.log.iter().filter(is_aborted).map(|done| done.id).collect();
         completed.sort_unstable();
         aborted.sort_unstable();

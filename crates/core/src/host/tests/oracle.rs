@@ -1,7 +1,7 @@
 //! The oracle can fail: a drive that lies is found out, whatever the lie.
 
 use super::small;
-use crate::drive::{Command, Completion, Drive, Op, PredictableLatency, Stamp};
+use crate::drive::{Command, CommandId, Completion, Drive, Op, PredictableLatency, Stamp};
 use crate::host::Oracle;
 use crate::units::{Instant, Lba};
 
@@ -24,7 +24,7 @@ impl Between {
         let (lba, sectors, predictable) =
             (Lba(first_sector), sectors as u32, PredictableLatency::Off);
         Command {
-            id: 0,
+            id: CommandId(0),
             op,
             lba,
             sectors,

@@ -389,7 +389,7 @@ fn abort_takes_back_what_still_waits() {
     let ends = advance(&mut controller, Instant::NEVER);
     let ends: Vec<_> = ends
         .iter()
-        .map(|done| (done.id & 0xffff, StatusField::of(done, &Default::default()).sc()))
+        .map(|done| (done.id.cid(), StatusField::of(done, &Default::default()).sc()))
         .collect();
     assert!(ends.contains(&(1, 0x07)) && ends.contains(&(0, 0x00)), "{ends:?}");
     assert_eq!(feature::PLM_NOTICES, 0x1000);

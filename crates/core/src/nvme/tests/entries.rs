@@ -1,7 +1,7 @@
 //! Submission and completion entries.
 
 use super::*;
-use crate::drive::Status;
+use crate::drive::{CommandId, Status};
 use crate::nvme::sqe::Request;
 use crate::nvme::{Accepted, Cqe, DsmRange, Terms};
 use crate::sim::Rng;
@@ -11,7 +11,7 @@ const TERMS: Terms =
     Terms { sectors: SECTORS, transfer_max: 2048, artefact: false, limited_retry: false };
 
 fn decode(bytes: &[u8; 64], terms: &Terms) -> Result<Command, StatusField> {
-    match Sqe::ref_from_bytes(bytes).unwrap().decode(7, &[], terms)? {
+    match Sqe::ref_from_bytes(bytes).unwrap().decode(CommandId(7), &[], terms)? {
         Request::One(command) => Ok(command),
         other => panic!("{other:?}"),
     }
@@ -38,7 +38,10 @@ fn a_read_lies_as_the_specification_says() {
     assert_eq!(sqe.as_bytes(), laid_out::<64>(&READ));
     assert_eq!(range, None);
     let read = decode(&laid_out(&READ), &TERMS).unwrap();
-    assert_eq!((read.id, read.op, read.lba, read.sectors), (7, Op::Read, Lba(0x0001_0203), 8));
+    assert_eq!(
+        (read.id, read.op, read.lba, read.sectors),
+        (CommandId(7), Op::Read, Lba(0x0001_0203), 8)
+    );
     assert_eq!((read.predictable, read.fua, read.stream), (PredictableLatency::On, false, 0));
 }
 
@@ -81,7 +84,7 @@ fn a_flush_and_a_deallocation_lie_as_the_specification_says() {
 #[test]
 fn a_fast_fail_carries_its_busy_remaining_time_in_dw0_and_dw1() {
     let completion = Completion {
-        id: 0x0003_1234,
+        id: CommandId(0x0003_1234),
         at: ms(1),
         status: Status::PredictableLatencyNotMet,
         dnr: true,
@@ -118,7 +121,7 @@ fn every_status_of_a_drive_has_its_code_and_comes_back() {
     ];
     for (status, code) in table {
         let completion = Completion {
-            id: 0,
+            id: CommandId(0),
             at: ms(0),
             status,
             dnr: false,
@@ -261,7 +264,7 @@ fn several_ranges_are_one_command_and_complete_once() {
     assert_eq!(controller.submit_entry(ms(0), 1, &dsm(4, 4), &data), Accepted::UnderWay);
     let completions = advance(&mut controller, Instant::NEVER);
     let ids: Vec<_> = completions.iter().map(|done| (done.id, done.status)).collect();
-    assert_eq!(ids, [(0x0001_0009, Status::Success)]);
+    assert_eq!(ids, [(CommandId::of_entry(1, 9), Status::Success)]);
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn an_entry_is_a_command_of_the_drive() {
     assert_eq!(controller.submit_entry(ms(0), 2, &sqe, &[]), Accepted::UnderWay);
     let [read] = &advance(&mut controller, Instant::NEVER)[..] else { panic!("one completion") };
     // 175 ns command, 40 us tR, 4,096 bytes of 25 ns.
-    assert_eq!((read.id, read.at.as_ns()), (0x0002_0005, 142_575));
+    assert_eq!((read.id, read.at.as_ns()), (CommandId::of_entry(2, 5), 142_575));
     let refused = controller.submit_entry(ms(1), 0x8000, &sqe, &[]);
     assert!(matches!(refused, Accepted::Done(cqe) if cqe.status() == StatusField::INVALID_FIELD));
 }

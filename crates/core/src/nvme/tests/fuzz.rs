@@ -91,7 +91,7 @@ fn play(seed: u64) -> (usize, usize) {
         now += Duration::from_ns(rng.below(300_000) << rng.below(6));
         for done in advance(&mut controller, now) {
             seen(StatusField::of(&done, &terms));
-            assert!(under_way.remove(&done.id), "{:x} was not under way", done.id);
+            assert!(under_way.remove(&done.id.0), "{:x} was not under way", done.id.0);
         }
         if rng.below(3) > 0 {
             let queue = 1 + rng.below(3) as u16;
@@ -121,7 +121,7 @@ fn play(seed: u64) -> (usize, usize) {
             .for_each(|done| seen(done.status));
     }
     for done in advance(&mut controller, Instant::NEVER) {
-        assert!(under_way.remove(&done.id));
+        assert!(under_way.remove(&done.id.0));
     }
     assert!(under_way.is_empty(), "never completed: {under_way:x?}");
     assert_eq!(controller.next_event_at(), Instant::NEVER);

@@ -19,7 +19,7 @@ struct Plain {
     ledger: Shared,
     bytes: Vec<u8>,
     rng: Rng,
-    due: BTreeMap<(Instant, u32), Command>,
+    due: BTreeMap<(Instant, CommandId), Command>,
     refuses: bool,
     /// Windows that were set.
     windows: u32,

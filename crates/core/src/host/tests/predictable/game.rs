@@ -1,8 +1,8 @@
 //! A run whose reads may fail, played request by request: its log, and what must hold of each read.
 
 use crate::drive::{
-    Command, Completion, Drive, EraseMode, FastFail, Op, PredictableLatency, ProgramMode, Status,
-    TimelineSpec, Windows,
+    Command, CommandId, Completion, Drive, EraseMode, FastFail, Op, PredictableLatency,
+    ProgramMode, Status, TimelineSpec, Windows,
 };
 use crate::flash::Slice;
 use crate::host::driver::command;
@@ -83,14 +83,14 @@ impl<'a> Game<'a> {
                 let Some(done) = drive.advance_before(point) else {
                     if point == limit { break } else { continue }
                 };
-                let (flag, begun) = flags[done.id as usize];
+                let (flag, begun) = flags[done.id.index()];
                 oracle.complete(&done);
                 check(&drive, &done, flag, suspends, self.setup);
-                played.log.push((done.id, done.at, done.status, done.result64));
+                played.log.push((done.id.0, done.at, done.status, done.result64));
                 assert!(done.at >= begun);
             }
             let Some(request) = next else { break };
-            let mut command = command(id, &request);
+            let mut command = command(CommandId(id), &request);
             if command.op == Op::Read {
                 command.predictable = match rng.below(100) {
                     percent if percent < self.predictable_percent => PredictableLatency::On,
