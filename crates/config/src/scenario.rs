@@ -125,7 +125,7 @@ impl Scenario {
     ///
     /// drive.submit(Instant::START, Command::new(7, Op::Read, Lba(0), 8));
     /// let completion = drive.advance_before(Instant::NEVER).expect("the read ends");
-    /// assert_eq!((completion.id, completion.at > Instant::START), (7, true));
+    /// assert_eq!((completion.id.0, completion.at > Instant::START), (7, true));
     /// ```
     pub fn drive_config(&self) -> DriveConfig {
         let Self {
