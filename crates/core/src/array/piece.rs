@@ -125,40 +125,47 @@ impl<L: MemberLink> Array<L> {
         member: Member,
         versions: &[u32],
     ) {
-        let Piece { request, row, rows, .. } = self.pieces[piece];
+        let Piece { request, .. } = self.pieces[piece];
         if self.requests[request].left == 1 {
             return;
         }
-        let mut other = self.requests[request].pieces;
-        while other != PieceId::NIL {
-            let o = &self.pieces[other];
-            let (next, rebuild) = (o.next, o.rebuild);
-            let same =
-                other != piece && o.row == row && o.rows == rows && rebuild != RebuildId::NIL;
-            if same
-                && self.rebuilds[rebuild].waits & self.rebuilds[rebuild].shared & 1 << member.0 != 0
-            {
-                self.share_came(now, rebuild, member, Some(versions));
-            }
-            other = next;
+        let mut next = self.requests[request].pieces;
+        while let Some((rebuild, others)) = self.next_neighbour(piece, member, next) {
+            self.share_came(now, rebuild, member, Some(versions));
+            next = others;
         }
     }
 
     /// Pieces of the request that share this one's read count it as refused and ask other members.
     pub(super) fn refuse_neighbours(&mut self, now: Instant, piece: PieceId) {
-        let Piece { request, member, row, rows, refused, .. } = self.pieces[piece];
-        let mut other = self.requests[request].pieces;
+        let Piece { request, member, refused, .. } = self.pieces[piece];
+        let mut next = self.requests[request].pieces;
+        while let Some((rebuild, others)) = self.next_neighbour(piece, member, next) {
+            self.share_refused(now, rebuild, member, refused.unwrap_or(NEVER_SERVED));
+            next = others;
+        }
+    }
+
+    /// From `other` on, the next rebuild at the place of `piece` that shares its read of `member`
+    /// and waits for it, and the pieces behind.
+    fn next_neighbour(
+        &self,
+        piece: PieceId,
+        member: Member,
+        mut other: PieceId,
+    ) -> Option<(RebuildId, PieceId)> {
+        let p = &self.pieces[piece];
         while other != PieceId::NIL {
             let o = &self.pieces[other];
-            let (next, rebuild) = (o.next, o.rebuild);
-            let same =
-                other != piece && o.row == row && o.rows == rows && rebuild != RebuildId::NIL;
-            if same
-                && self.rebuilds[rebuild].shared & self.rebuilds[rebuild].waits & 1 << member.0 != 0
-            {
-                self.share_refused(now, rebuild, member, refused.unwrap_or(NEVER_SERVED));
+            let same = other != piece && o.row == p.row && o.rows == p.rows;
+            if let Some(rebuild) = o.rebuild.some().filter(|_| same) {
+                let Rebuild { waits, shared, .. } = &self.rebuilds[rebuild];
+                if waits & shared & 1 << member.0 != 0 {
+                    return Some((rebuild, o.next));
+                }
             }
-            other = next;
+            other = o.next;
         }
+        None
     }
 }

@@ -45,8 +45,6 @@ pub struct Driver<S: Storage = Drive> {
     pub(super) records: Option<Records>,
     /// More than its latency is wanted of a request: one of these, the oracle's check, or resets.
     pub(super) watches: bool,
-    /// Its causes, and nothing else.
-    pub(super) wants_causes_alone: bool,
     pub(super) patience: Patience,
     /// The host resets its drive instead of ending the run.
     pub(super) resets: Option<Box<Resets>>,
@@ -120,7 +118,6 @@ impl<S: Storage> Driver<S> {
             act: None,
             records: None,
             watches,
-            wants_causes_alone: false,
             patience: Patience::default(),
             resets: None,
             look_at: Instant::START + LOOK_EVERY,
@@ -129,15 +126,10 @@ impl<S: Storage> Driver<S> {
         }
     }
 
-    /// More is wanted of a request than its latency and its causes.
-    pub(super) fn watches(&mut self) {
-        (self.watches, self.wants_causes_alone) = (true, false);
-    }
-
     /// This driver, which also reports its completions to `recorder`.
     pub fn with_act(mut self, recorder: ActRecorder) -> Self {
         self.act = Some(recorder);
-        self.watches();
+        self.watches = true;
         self
     }
 
@@ -145,14 +137,14 @@ impl<S: Storage> Driver<S> {
     pub fn with_attribution(mut self) -> Self {
         self.storage.attribute();
         self.measured.causes = Some(Box::default());
-        (self.wants_causes_alone, self.watches) = (!self.watches, true);
+        self.watches = true;
         self
     }
 
     /// This driver, which also keeps every request until [`Driver::take_records`].
     pub fn with_records(mut self) -> Self {
         self.records = Some(Records::default());
-        self.watches();
+        self.watches = true;
         self
     }
 
@@ -343,8 +335,7 @@ impl<S: Storage> Driver<S> {
         }
         self.issued[place] = issued;
         if self.explains() {
-            self.begins.resize(self.issued.len(), Lba(0));
-            self.begins[place] = lba;
+            self.note_begin(id, lba);
         }
         self.progress.issued += 1;
     }

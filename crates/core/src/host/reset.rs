@@ -167,7 +167,7 @@ impl<S: Storage> Driver<S> {
     /// given, instead of ending the run.
     pub fn with_resets(mut self, spec: &HostSpec) -> Self {
         self.resets = Some(Box::new(Resets::new(spec, self.patience.timeout())));
-        self.watches();
+        self.watches = true;
         self
     }
 
