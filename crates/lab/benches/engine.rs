@@ -11,10 +11,10 @@
 use manx_core::drive::precondition::precondition;
 use manx_core::drive::{CostRule, DriveConfig, DriveSpec, PreconditionSpec, RainSpec, Reconstruct};
 use manx_core::flash::Device;
-use manx_core::ftl::{Allocation, FtlSpec, GcMode, GcSpec, PageMap, Rotate};
+use manx_core::ftl::{Allocation, FtlSpec, GcMode, GcSpec, MapSpec, PageMap, Rotate};
 use manx_core::host::generate::Generator;
 use manx_core::host::{Arrival, Driver, Job, JobSpec, Oracle, Pacing};
-use manx_core::units::{Bytes, Duration};
+use manx_core::units::{Bandwidth, Bytes, Duration};
 use manx_lab::huge_pages::HugePages;
 use manx_lab::machine::{Stopwatch, peak_rss_bytes};
 
@@ -31,6 +31,10 @@ struct Case {
     verify: bool,
     attribution: bool,
     parity: bool,
+    /// A host link of 3.2 GB/s and 8 us of the controller for each command.
+    port: bool,
+    /// DRAM for the map; 0 is all of it.
+    map_cache: Bytes,
     /// Requests a second of an open loop; 0 is the closed one.
     rate: f64,
 }
@@ -92,6 +96,8 @@ fn cases() -> Vec<Case> {
         verify: false,
         attribution: false,
         parity: false,
+        port: false,
+        map_cache: Bytes::kib(0),
         rate: 0.0,
     };
     let rain = |name, read_percent, queue_depth| Case {
@@ -131,6 +137,18 @@ fn cases() -> Vec<Case> {
             verify: true,
             ..case("70/30, QD 16, preemptive, verify", 70.0, 16, GcMode::Preemptive, 3_000_000)
         },
+        Case {
+            port: true,
+            ..case("read, link and controller", 100.0, 16, GcMode::Preemptive, 8_000_000)
+        },
+        Case {
+            port: true,
+            ..case("70/30, link and controller", 70.0, 16, GcMode::Preemptive, 6_000_000)
+        },
+        Case {
+            map_cache: Bytes::kib(1 << 10),
+            ..case("70/30, dftl(1MiB)", 70.0, 16, GcMode::Preemptive, 2_000_000)
+        },
         rain("rain: read, QD 16", 100.0, 16),
         rain("rain: 70/30, QD 16", 70.0, 16),
         rain("rain: 70/30, QD 256", 70.0, 256),
@@ -164,7 +182,8 @@ fn parity(case: &Case) -> RainSpec {
 /// Parity needs pages whose addresses say where they live.
 fn ftl(case: &Case) -> FtlSpec {
     let allocation = if case.parity { Allocation::Static } else { FtlSpec::default().allocation };
-    FtlSpec { allocation, ..FtlSpec::default() }
+    let map = MapSpec { cache: case.map_cache, ..MapSpec::default() };
+    FtlSpec { allocation, map, ..FtlSpec::default() }
 }
 
 /// 64 dies as in the measurements behind DESIGN.md section 7: 50/500 us, 3.5 ms, 1.2 GB/s, spare
@@ -196,7 +215,9 @@ fn gc(gib: u32, mode: GcMode) -> GcSpec {
 
 /// The drive of a case.
 fn config(gib: u32, device: &Device, case: &Case) -> DriveConfig {
-    let drive = DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() };
+    let plain = DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() };
+    let (link, controller) = (Bandwidth::bytes_per_second(3_200_000_000), Duration::from_us(8));
+    let drive = if case.port { DriveSpec { link, controller, ..plain } } else { plain };
     let gc = gc(gib, case.mode);
     DriveConfig {
         ftl: ftl(case),
