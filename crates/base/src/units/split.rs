@@ -120,6 +120,17 @@ impl Split {
         Duration::from_ns(self.0.iter().sum())
     }
 
+    /// Adds `other`, and says how much that was.
+    #[inline]
+    pub fn take_in(&mut self, other: &Split) -> Duration {
+        let mut total = 0;
+        for (sum, part) in self.0.iter_mut().zip(other.0) {
+            *sum += part;
+            total += part;
+        }
+        Duration::from_ns(total)
+    }
+
     /// The part of it beyond `before`, which was a part of it.
     #[inline]
     pub fn beyond(&self, before: &Split) -> Split {
@@ -148,8 +159,6 @@ impl Split {
 impl AddAssign for Split {
     #[inline]
     fn add_assign(&mut self, other: Split) {
-        for (sum, part) in self.0.iter_mut().zip(other.0) {
-            *sum += part;
-        }
+        self.take_in(&other);
     }
 }

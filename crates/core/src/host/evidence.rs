@@ -79,22 +79,25 @@ impl Causes {
         steps: &[Step],
     ) {
         let split = &attributed.split;
-        if split.total() != latency {
-            panic!("the parts of a latency add up to it: {:?} {split:?}", record());
-        }
         let of_kind = match op {
             Op::Read => Some((&mut self.read, &mut self.slowest_reads)),
             Op::Write => Some((&mut self.write, &mut self.slowest_writes)),
             Op::Flush | Op::Trim => None,
         };
-        if let Some((stats, slowest)) = of_kind {
-            stats.record(latency, split);
-            if !steps.is_empty() {
-                stats.record_stages(latency, &stages_of(steps));
+        let total = match of_kind {
+            Some((stats, slowest)) => {
+                if !steps.is_empty() {
+                    stats.record_stages(latency, &stages_of(steps));
+                }
+                if is_slow(slowest, latency) {
+                    keep(slowest, record(), attributed, steps);
+                }
+                stats.record(latency, split)
             }
-            if is_slow(slowest, latency) {
-                keep(slowest, record(), attributed, steps);
-            }
+            None => split.total(),
+        };
+        if total != latency {
+            panic!("the parts of a latency add up to it: {:?} {split:?}", record());
         }
         if is_slow(&self.slowest, latency) {
             keep(&mut self.slowest, record(), attributed, steps);

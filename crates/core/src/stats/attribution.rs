@@ -33,16 +33,16 @@ struct Bucket {
 }
 
 impl SplitStats {
-    /// Counts a request of `latency`, split.
+    /// Counts a request of `latency`, split; says what the parts add up to.
     #[inline]
-    pub fn record(&mut self, latency: Duration, split: &Split) {
+    pub fn record(&mut self, latency: Duration, split: &Split) -> Duration {
         let bucket = index_of::<SUB_BITS>(latency.as_ns());
         if bucket >= self.buckets.len() {
             self.buckets.resize(bucket + 1, Bucket::default());
         }
-        self.buckets[bucket].count += 1;
-        self.buckets[bucket].split += *split;
         self.count += 1;
+        self.buckets[bucket].count += 1;
+        self.buckets[bucket].split.take_in(split)
     }
 
     /// Adds the stages of a request of `latency` that is counted.
@@ -359,10 +359,13 @@ mod tests {
     fn bands_hold_the_tail_and_say_what_it_waited_for() {
         let mut stats = SplitStats::default();
         // 99.5 % take 100 us of service, the rest wait 5 ms for an erase.
-        (0..9950)
-            .for_each(|_| stats.record(Duration::from_us(100), &split(&[(Cause::Service, 100)])));
+        (0..9950).for_each(|_| {
+            stats.record(Duration::from_us(100), &split(&[(Cause::Service, 100)]));
+        });
         let slow = split(&[(Cause::Service, 100), (Cause::Erase, 5000)]);
-        (0..50).for_each(|_| stats.record(Duration::from_us(5100), &slow));
+        (0..50).for_each(|_| {
+            stats.record(Duration::from_us(5100), &slow);
+        });
         let bands = stats.bands(false);
         let names: Vec<&str> = bands.iter().map(|band| band.band.as_str()).collect();
         assert_eq!(names, ["all", "p99", "p99_9", "p99_99"]);
@@ -381,7 +384,9 @@ mod tests {
     fn few_requests_have_few_bands_and_none_has_none() {
         assert!(SplitStats::default().bands(false).is_empty());
         let mut stats = SplitStats::default();
-        (0..99).for_each(|_| stats.record(Duration::from_us(1), &split(&[(Cause::Link, 1)])));
+        (0..99).for_each(|_| {
+            stats.record(Duration::from_us(1), &split(&[(Cause::Link, 1)]));
+        });
         assert_eq!(stats.bands(false).len(), 1);
         stats.record(Duration::from_us(1), &split(&[(Cause::Link, 1)]));
         assert_eq!(stats.bands(false).len(), 2);
@@ -390,7 +395,9 @@ mod tests {
     #[test]
     fn every_band_of_an_array_has_stages_and_none_of_a_drive_has() {
         let mut stats = SplitStats::default();
-        (0..100).for_each(|_| stats.record(Duration::ZERO, &Split::NONE));
+        (0..100).for_each(|_| {
+            stats.record(Duration::ZERO, &Split::NONE);
+        });
         let stages = |of_array| stats.bands(of_array).into_iter().map(|band| band.stages_us);
         assert!(stages(true).all(|stages| stages == Some(StageTimes::default())));
         assert!(stages(false).all(|stages| stages.is_none()));

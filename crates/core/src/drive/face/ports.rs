@@ -43,8 +43,10 @@ pub(in crate::drive) struct Ports {
     leaving: Line<Leaving>,
     /// Results and contents, which few completions carry, in their order.
     extras: VecDeque<Extra>,
-    /// When the first of `arriving`, of `leaving` or of the limits is due: asked before every event
-    /// of the drive.
+    /// When the first of `arriving` and of `leaving` is due.
+    arrives_at: Instant,
+    leaves_at: Instant,
+    /// The earlier of the two, or when the limits are due: asked before every event of the drive.
     next_at: Instant,
     in_free_at: Instant,
     out_free_at: Instant,
@@ -121,6 +123,8 @@ impl Ports {
             arriving: VecDeque::new(),
             leaving: Line::default(),
             extras: VecDeque::new(),
+            arrives_at: Instant::NEVER,
+            leaves_at: Instant::NEVER,
             next_at: Instant::NEVER,
             in_free_at: Instant::START,
             out_free_at: Instant::START,
@@ -256,9 +260,18 @@ impl Ports {
         self.in_free_at = self.in_free_at.max(asked) + crossing;
         match &mut self.limits {
             Some(limits) if limits.has_dram() => limits.land(self.in_free_at, command),
-            _ => self.arriving.push_back((self.in_free_at + self.controller, command)),
+            _ => self.arrives(self.in_free_at + self.controller, command),
         }
         self.look_ahead();
+    }
+
+    /// A command is in the controller at `at`.
+    #[inline]
+    fn arrives(&mut self, at: Instant, command: Command) {
+        if self.arriving.is_empty() {
+            self.arrives_at = at;
+        }
+        self.arriving.push_back((at, command));
     }
 
     /// The limits bring at `now` the end of a core's work, one that is admitted, or a command
@@ -284,7 +297,7 @@ impl Ports {
         let at = limits.cross_dram(now, data) + self.controller;
         // A command without data does not pass those that bring some: their order is kept.
         let last = self.arriving.back().map_or(at, |(last, _)| *last);
-        self.arriving.push_back((at.max(last), command));
+        self.arrives(at.max(last), command);
         self.look_ahead();
         Some(Turn::Landed)
     }
@@ -313,7 +326,11 @@ impl Ports {
 
     #[inline]
     pub fn take_arrival(&mut self, now: Instant) -> Option<Command> {
-        let (_, command) = self.arriving.pop_front_if(|(at, _)| *at == now)?;
+        if self.arrives_at != now {
+            return None;
+        }
+        let (_, command) = self.arriving.pop_front()?;
+        self.arrives_at = self.arriving.front().map_or(Instant::NEVER, |(at, _)| *at);
         self.look_ahead();
         Some(command)
     }
@@ -334,8 +351,7 @@ impl Ports {
         let crossing = self.crossing(bytes);
         let at = self.out_free_at.max(ready) + crossing;
         self.out_free_at = at;
-        self.leaving.push_back(Leaving { at, ..leaving });
-        self.next_at = self.next_at.min(at);
+        self.leaves(Leaving { at, ..leaving });
         at
     }
 
@@ -353,11 +369,22 @@ impl Ports {
         let leaving =
             Leaving { at: now, id, gc_blocked, gc_blocked_at_split, ..Leaving::default() };
         if self.is_at_once {
+            // Those before it leave now, too.
             self.leaving.push_back(leaving);
-            self.next_at = now;
+            (self.leaves_at, self.next_at) = (now, now);
             return now;
         }
         self.complete(now, leaving, u64::from(sectors) * SECTOR)
+    }
+
+    /// A completion follows those that are on their way.
+    #[inline]
+    fn leaves(&mut self, leaving: Leaving) {
+        if self.leaving.is_empty() {
+            self.leaves_at = leaving.at;
+            self.next_at = self.next_at.min(leaving.at);
+        }
+        self.leaving.push_back(leaving);
     }
 
     /// Sends the completion of a command that was never fetched.
@@ -376,11 +403,11 @@ impl Ports {
 
     #[inline]
     pub fn take_completion(&mut self, now: Instant) -> Option<Completion> {
-        let leaving = self.leaving.front()?;
-        if leaving.at != now {
+        if self.leaves_at != now {
             return None;
         }
-        self.leaving.pop_front();
+        let leaving = self.leaving.pop_front()?;
+        self.leaves_at = self.leaving.front().map_or(Instant::NEVER, |next| next.at);
         self.fetched -= 1;
         self.look_ahead();
         let Leaving { at, id, status, gc_blocked, gc_blocked_at_split, has_extra } = leaving;
@@ -400,13 +427,7 @@ impl Ports {
 
     #[inline]
     fn look_ahead(&mut self) {
-        if self.is_at_once {
-            self.next_at = self.leaving.front().map_or(Instant::NEVER, |completion| completion.at);
-            return;
-        }
-        let arrival = self.arriving.front().map_or(Instant::NEVER, |(at, _)| *at);
-        self.next_at =
-            self.leaving.front().map_or(Instant::NEVER, |completion| completion.at).min(arrival);
+        self.next_at = self.leaves_at.min(self.arrives_at);
         if let Some(limits) = &self.limits {
             self.next_at = self.next_at.min(limits.next_at());
         }
