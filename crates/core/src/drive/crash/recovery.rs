@@ -154,6 +154,7 @@ pub struct CrashImage {
     pages_lost: u32,
     trims_lost: u32,
     counters: Counters,
+    least_free: u32,
 }
 
 /// A drive that came back.
@@ -225,6 +226,7 @@ impl Drive {
         }
         CrashImage {
             at: now,
+            least_free: self.ftl.least_free(),
             logical: self.ftl.logical(),
             headers: self.ftl.headers().expect("they are kept").clone(),
             erases: self.ftl.block_erases().to_vec(),
@@ -321,6 +323,7 @@ impl CrashImage {
         report.recovery_us = time.as_ns().div_ceil(1000);
         let config = &self.config;
         map.begin_run(&config.ftl, &config.gc, &config.device, config.seed);
+        map.has_had_free(self.least_free);
         let mut drive = Drive::assemble(&config.drive, &config.gc, self.flash, map);
         // Those of the flash begin anew.
         (drive.counters, drive.faults) = (self.counters, self.faults);

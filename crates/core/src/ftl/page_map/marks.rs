@@ -52,6 +52,16 @@ impl PageMap {
             || state.wear_victim.is_some()
     }
 
+    /// The least free space that a pool has had in this run, in mapping units.
+    pub fn least_free(&self) -> u32 {
+        self.least_free
+    }
+
+    /// A pool had as little as `units` free before the power failed: the run is still the one run.
+    pub fn has_had_free(&mut self, units: u32) {
+        self.least_free = self.least_free.min(units);
+    }
+
     /// The least free space that a pool has had in this run, in millionths of its raw pages.
     pub fn least_free_millionths(&self) -> u64 {
         let pool = u64::from(self.layout.units_per_lane()) * u64::from(self.pools[0].lanes);

@@ -64,6 +64,7 @@ pub(super) fn look(driver: &Driver, at: Instant, setup: &Setup) -> Recovered {
     let recovered = before.clone().power_cut(at).recover();
     let drive = &recovered.drive;
     drive.ftl().check_laws();
+    assert!(drive.ftl().least_free() <= before.ftl().least_free(), "it was as little before");
     let broken =
         driver.oracle().expect("there is one").broken_promises(|lpn| drive.version_of(lpn));
     let seed = setup.seed;
