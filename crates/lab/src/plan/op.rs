@@ -27,12 +27,14 @@ pub struct Op {
 
 /// WAF of FIFO victims: alpha is the space that data may take over the user's.
 pub fn fifo(alpha: f64) -> f64 {
-    // a = exp(-alpha (1 - a)), the chance that a page is still valid after a turn of the log.
-    let mut valid = 0.5;
-    for _ in 0..10_000 {
-        valid = math::exp(-alpha * (1.0 - valid));
+    // a = exp(-alpha (1 - a)), the chance that a page is still valid after a turn of the log. 1 is
+    // another solution: the one that is sought lies below the least difference of both sides.
+    let (mut low, mut high) = (0.0, 1.0 - math::ln(alpha) / alpha);
+    for _ in 0..100 {
+        let valid = (low + high) / 2.0;
+        if math::exp(-alpha * (1.0 - valid)) > valid { low = valid } else { high = valid }
     }
-    1.0 / (1.0 - valid)
+    1.0 / (1.0 - low)
 }
 
 /// WAF of greedy victims in blocks of `block` pages.
@@ -57,9 +59,10 @@ impl Op {
     /// The sheet.
     pub fn sheet(&self) -> Result<Sheet, ConfigError> {
         let ops = if self.op.is_empty() { DEFAULT.to_vec() } else { self.op.clone() };
-        if let Some(op) = ops.iter().find(|op| !(**op > 0.0 && **op < 0.9)) {
+        // The formula has no WAF of a drive that lacks the space which GC keeps free.
+        if let Some(op) = ops.iter().find(|op| !(**op > SOFT && **op < 0.9)) {
             return Err(ConfigError::new(format!(
-                "--op {op}: a share of raw above 0 and below 0.9: 0.07"
+                "--op {op}: a share of raw above {SOFT}, which GC keeps free, and below 0.9: 0.07"
             )));
         }
         if !(8..=4096).contains(&self.pages) {
@@ -167,9 +170,20 @@ mod tests {
     }
 
     #[test]
+    fn a_drive_with_hardly_any_spare_space_copies_nearly_all_of_a_log() {
+        // exp to the second order: 1 - a = 2 (alpha - 1).
+        for above in [1e-3, 1e-4, 1e-5] {
+            let waf = fifo(1.0 + above);
+            assert!((waf * 2.0 * above - 1.0).abs() < 2.0 * above, "{above}: {waf}");
+        }
+    }
+
+    #[test]
     fn a_wrong_share_is_told() {
         let error = Op { op: vec![1.5], pages: 64 }.sheet().unwrap_err().to_string();
         assert!(error.starts_with("--op 1.5: "), "{error}");
+        let error = Op { op: vec![SOFT], pages: 64 }.sheet().unwrap_err().to_string();
+        assert!(error.starts_with("--op 0.01: a share of raw above 0.01, "), "{error}");
         let error = Op { op: vec![], pages: 1 }.sheet().unwrap_err().to_string();
         assert!(error.starts_with("--pages 1: "), "{error}");
     }
