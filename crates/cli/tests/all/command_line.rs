@@ -201,6 +201,32 @@ fn a_preemptive_run_that_never_gives_way_is_warned_of() {
     assert!(!stdout(&apart).contains("gc.hard"), "{}", stdout(&apart));
 }
 
+/// A drive that serves a thousand requests of the warm-up first answers fewer in a second than it
+/// can, and a warning says by how much.
+#[test]
+fn a_rate_that_leaves_out_requests_of_the_warm_up_says_so() -> Result<(), Box<dyn Error>> {
+    let run = |depth: &str, warmup: &str| -> Result<(f64, String), Box<dyn Error>> {
+        let mut args = vec!["run", "quick", "--policy", "base", "--json"];
+        let (depth, warmup) =
+            (format!("workload.queue_depth={depth}"), format!("measure.warmup_requests={warmup}"));
+        let sets =
+            ["workload.arrival=closed", "workload.read_percent=100", "workload.requests=6000"];
+        sets.into_iter().chain([&depth[..], &warmup]).for_each(|set| args.extend(["--set", set]));
+        let document: serde_json::Value = serde_json::from_str(&stdout(&manx(&args)))?;
+        let run = &document["runs"][0];
+        let rate = run["read"]["iops"].as_f64().ok_or("no rate")?;
+        Ok((rate, run["warnings"].to_string()))
+    };
+    let (whole, silent) = run("4096", "0")?;
+    assert!(!silent.contains("requests per second"), "{silent}");
+    let (counted, told) = run("4096", "1000")?;
+    assert!(told.contains("requests per second are up to 17 % too few"), "{told}");
+    assert!((counted / whole / (5.0 / 6.0) - 1.0).abs() < 1e-6, "{counted} of {whole}");
+    let (_, silent) = run("64", "1000")?;
+    assert!(!silent.contains("requests per second"), "{silent}");
+    Ok(())
+}
+
 /// A load that the drive cannot do: its WAF is that of what the drive took, its rates are of the
 /// time until the last request ended, with an error too, and a warning says that it stays behind.
 #[test]

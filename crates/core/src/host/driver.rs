@@ -362,6 +362,7 @@ impl<S: Storage> Driver<S> {
             self.measured.since = at;
             self.measured.counters_before = drives().map(Drive::counters).collect();
         }
+        self.measured.under_way_before = self.progress.issued - self.progress.completed;
         self.measured.buffered_before = drives().map(Drive::buffered).collect();
         self.measured.resets_before = self.resets().copied().unwrap_or_default();
         true

@@ -26,6 +26,8 @@ pub struct Measured {
     pub gc_blocked_at_split_reads: u64,
     /// Requests excluded as warm-up.
     pub warmup_requests: u64,
+    /// Requests of the warm-up that were under way when the counted part began.
+    pub under_way_before: u64,
     /// When the counted part began.
     pub since: Instant,
     /// The counters of each drive then; none when everything was counted.

@@ -1,7 +1,7 @@
 //! Measurements of a drive, as the numbers of a result, and the warnings about them.
 
 use super::Run;
-use super::words::{behind_warning, power_loss_in_words, resets_in_words};
+use super::words::{behind_warning, power_loss_in_words, resets_in_words, under_way_warning};
 use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
 use manx_config::{MeasureSpec, PolicyPath, Scenario};
@@ -199,6 +199,7 @@ impl Run<'_> {
             warnings.push("nothing was read: there are no read latencies".to_string());
         }
         warnings.extend(behind_warning(driver, self.scenario));
+        warnings.extend(under_way_warning(driver, self.scenario));
         warnings.extend(self.buffer_warning(driver));
         warnings.extend(self.forced_warning(driver));
         if let Some(mismatch) = driver.oracle().and_then(Oracle::first_mismatch) {

@@ -1,4 +1,5 @@
-//! Warnings of power losses and resets, and of a drive that stays behind its load.
+//! Warnings of power losses and resets, of a drive that stays behind its load, and of rates that
+//! leave out what the drive did for the warm-up.
 
 use super::totals::seconds;
 use manx_config::Scenario;
@@ -12,13 +13,38 @@ use manx_core::units::Duration;
 const BEHIND: f64 = 0.1;
 const LEAST_REQUESTS: u64 = 1_000;
 
+/// Arrivals that wait for completions.
+const CLOSED: [Arrival; 3] = [Arrival::Closed, Arrival::Paced, Arrival::PacedSmooth];
+
+/// A rate is of the requests that count, over a time in which the drive also served those of the
+/// warm-up that were under way when it began; an open loop sets its rate itself.
+pub(super) fn under_way_warning<S: Storage>(
+    driver: &Driver<S>,
+    scenario: &Scenario,
+) -> Option<String> {
+    let measured = driver.measured();
+    let (before, ops) = (
+        measured.under_way_before,
+        [&measured.read, &measured.write, &measured.trim, &measured.flush],
+    );
+    let counted = ops.iter().map(|stats| stats.count()).sum::<u64>();
+    let is_closed = scenario.workload.jobs.iter().any(|job| CLOSED.contains(&job.arrival));
+    (is_closed && counted > 0 && before * 50 > before + counted).then(|| {
+        format!(
+            "{before} requests of the warm-up were under way when counting began, and {counted} \
+             are counted: requests per second are up to {:.0} % too few; more requests or a lower \
+             workload.queue_depth mend that",
+            100.0 * before as f64 / (before + counted) as f64
+        )
+    })
+}
+
 /// An open loop goes on whether or not the drive can do it.
 pub(super) fn behind_warning<S: Storage>(
     driver: &Driver<S>,
     scenario: &Scenario,
 ) -> Option<String> {
-    let closed = [Arrival::Closed, Arrival::Paced, Arrival::PacedSmooth];
-    let is_open = scenario.workload.jobs.iter().any(|job| !closed.contains(&job.arrival));
+    let is_open = scenario.workload.jobs.iter().any(|job| !CLOSED.contains(&job.arrival));
     let (since, last, until) =
         (driver.measured().since, driver.last_arrival(), driver.measured().until);
     if !is_open || driver.progress().issued < LEAST_REQUESTS || last <= since || until <= last {
