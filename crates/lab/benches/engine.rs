@@ -87,7 +87,19 @@ fn wanted(words: &[String], size: &str) -> bool {
 }
 
 fn cases() -> Vec<Case> {
-    let case = |name, read_percent, queue_depth, mode, requests| Case {
+    let mut all = without_parity();
+    all.extend(with_parity());
+    all
+}
+
+fn case(
+    name: &'static str,
+    read_percent: f64,
+    queue_depth: u32,
+    mode: GcMode,
+    requests: u64,
+) -> Case {
+    Case {
         name,
         read_percent,
         queue_depth,
@@ -99,15 +111,10 @@ fn cases() -> Vec<Case> {
         port: false,
         map_cache: Bytes::kib(0),
         rate: 0.0,
-    };
-    let rain = |name, read_percent, queue_depth| Case {
-        parity: true,
-        ..case(name, read_percent, queue_depth, GcMode::Base, 1_500_000)
-    };
-    let gtr = |name, read_percent, queue_depth| Case {
-        mode: GcMode::PlaneBlocking,
-        ..rain(name, read_percent, queue_depth)
-    };
+    }
+}
+
+fn without_parity() -> Vec<Case> {
     vec![
         case("read, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000),
         case("70/30, QD 16, preemptive GC", 70.0, 16, GcMode::Preemptive, 6_000_000),
@@ -149,6 +156,19 @@ fn cases() -> Vec<Case> {
             map_cache: Bytes::kib(1 << 10),
             ..case("70/30, dftl(1MiB)", 70.0, 16, GcMode::Preemptive, 2_000_000)
         },
+    ]
+}
+
+fn with_parity() -> Vec<Case> {
+    let rain = |name, read_percent, queue_depth| Case {
+        parity: true,
+        ..case(name, read_percent, queue_depth, GcMode::Base, 1_500_000)
+    };
+    let gtr = |name, read_percent, queue_depth| Case {
+        mode: GcMode::PlaneBlocking,
+        ..rain(name, read_percent, queue_depth)
+    };
+    vec![
         rain("rain: read, QD 16", 100.0, 16),
         rain("rain: 70/30, QD 16", 70.0, 16),
         rain("rain: 70/30, QD 256", 70.0, 256),
