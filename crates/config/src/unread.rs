@@ -8,6 +8,7 @@ use super::Scenario;
 use manx_core::array::{RaidLevel, ReadStrategy};
 use manx_core::drive::{EraseLength, EraseMode, PreconditionState, ProgramMode, Reconstruct};
 use manx_core::flash::RetryMode;
+use manx_core::ftl::log::LogPolicy;
 use manx_core::ftl::{DataPlacement, FtlKind, GcMode, Rotate, Victim};
 use manx_core::host::{Arrival, JobSpec, Pattern};
 
@@ -27,7 +28,9 @@ pub fn why_unread(scenario: &Scenario, key: &str) -> Option<String> {
             .then(|| "ftl.map.cache = \"0B\" has no use for it".to_string()),
         ["device", "slc", ..] => of_drive(scenario, "ftl", "pslc"),
         ["device", "channel", "suspend_command"] => of_suspend_command(scenario),
-        [section, name, ..] => of_drive(scenario, section, name),
+        [section, name, ..] => {
+            of_drive(scenario, section, name).or_else(|| of_choice(scenario, &parts))
+        }
         _ => None,
     }
 }
@@ -133,6 +136,55 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
         _ => return None,
     };
     idle.then(|| format!("{choice} has no use for it"))
+}
+
+/// As [`why_unread`], for a key that one choice of a list has a use for, and no other.
+fn of_choice(scenario: &Scenario, parts: &[&str]) -> Option<String> {
+    let Scenario { gc, ftl, array, scrub, drive, .. } = scenario;
+    let strategy = |reader| {
+        let idle = array.strategy != reader && array.brought.name().is_none();
+        (idle, format!("array.strategy = {}", word(&array.strategy)))
+    };
+    let (idle, choice) = match parts {
+        ["gc", "rotate_urgent"] => {
+            (gc.rotate == Rotate::Off, format!("gc.rotate = {}", word(&gc.rotate)))
+        }
+        ["gc", "per_channel"] => {
+            (gc.mode != GcMode::PlaneBlocking, format!("gc.mode = {}", word(&gc.mode)))
+        }
+        ["ftl", "stream_copies"] => (
+            ftl.placement != DataPlacement::Stream,
+            format!("ftl.placement = {}", word(&ftl.placement)),
+        ),
+        ["scrub", "correctable"] => (!scrub.errors, "scrub.errors = false".to_string()),
+        ["drive", "full_buffer"] => {
+            (drive.background_flush, "drive.background_flush = true".to_string())
+        }
+        ["array", "slo"] => strategy(ReadStrategy::Mittos),
+        ["array", "hedge_after"] => strategy(ReadStrategy::Hedged),
+        ["array", "window_norm"] => strategy(ReadStrategy::IodaAdaptive),
+        ["ftl", "log", name] => {
+            let policy = ftl.log.policy;
+            (!reads(policy, name), format!("ftl.log.policy = {}", word(&policy)))
+        }
+        _ => return None,
+    };
+    idle.then(|| format!("{choice} has no use for it"))
+}
+
+/// True when a log-block FTL looks at this key of `ftl.log`.
+fn reads(policy: LogPolicy, name: &str) -> bool {
+    use LogPolicy::{Bast, Fast, Faster, Last, PageMapping, Superblock};
+    match name {
+        "log_victim" => policy == Bast,
+        "sequential" | "sequential_run" | "switch_at_once" => matches!(policy, Fast | Faster),
+        "isolation" | "tail" | "full_block" | "sparse_percent" => policy == Faster,
+        "victim" | "frontiers" => policy == PageMapping,
+        name if name.starts_with("progressive") => policy == Faster,
+        name if name.starts_with("superblock_") => policy == Superblock,
+        name if name.starts_with("last_") => policy == Last,
+        _ => true,
+    }
 }
 
 /// Keys of erases and of suspension: whether the key is idle, and by which choice.

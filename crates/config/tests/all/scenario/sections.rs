@@ -144,8 +144,15 @@ fn a_key_that_nothing_looks_at_is_said_to_change_nothing() -> Result<(), ConfigE
         ("ftl.dac_regions", "ftl.placement=none", "ftl.placement=dac"),
         ("ftl.map.batch", "ftl.map.cache=0B", "ftl.map.cache=64KiB"),
         ("recovery.read", "recovery.keep=false", "recovery.keep=true"),
+        ("drive.full_buffer", "drive.background_flush=true", "drive.background_flush=false"),
+        ("ftl.stream_copies", "ftl.placement=none", "ftl.placement=stream"),
+        ("scrub.correctable", "scrub.errors=false", "scrub.errors=true"),
+        ("ftl.log.isolation", "ftl.log.policy=fast", "ftl.log.policy=faster"),
+        ("ftl.log.last_epoch", "ftl.log.policy=bast", "ftl.log.policy=last"),
     ] {
-        let why = |set: &str| load_with(GOOD, &[set]).map(|scenario| why_unread(&scenario, key));
+        let kind = if key.starts_with("ftl.log.") { "ftl.kind=log-block" } else { "seed=1" };
+        let why =
+            |set: &str| load_with(GOOD, &[kind, set]).map(|scenario| why_unread(&scenario, key));
         assert!(why(without)?.is_some_and(|why| why.contains("has no use for it")), "{key}");
         assert_eq!(why(with)?, None, "{key}");
     }
