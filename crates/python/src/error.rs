@@ -28,7 +28,9 @@ impl From<RunError> for Trouble {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Config(error) => Self::Input(error),
-            RunError::Write(why) | RunError::Elsewhere(why) => Self::Work(why),
+            RunError::Write(why) | RunError::Elsewhere(why) | RunError::Model(why) => {
+                Self::Work(why)
+            }
             error => Self::Wrong(error.to_string()),
         }
     }

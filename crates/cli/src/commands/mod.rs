@@ -82,7 +82,9 @@ impl fmt::Display for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Write(why) | RunError::Elsewhere(why) => Failure::Work(why),
+            RunError::Write(why) | RunError::Elsewhere(why) | RunError::Model(why) => {
+                Failure::Work(why)
+            }
             error => Failure::Input(ConfigError::new(error.to_string())),
         }
     }

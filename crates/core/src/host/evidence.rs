@@ -41,6 +41,13 @@ pub struct Slow {
     pub steps: Vec<Step>,
 }
 
+impl Slow {
+    fn new(record: Record, attributed: &Attributed, steps: &[Step]) -> Self {
+        let Attributed { split, story } = *attributed;
+        Self { record, split, story, steps: steps.to_vec() }
+    }
+}
+
 /// Why requests took as long as they did.
 #[derive(Clone, Debug, Default)]
 pub struct Causes {
@@ -54,6 +61,9 @@ pub struct Causes {
     pub slowest_reads: Vec<Slow>,
     /// The slowest writes.
     pub slowest_writes: Vec<Slow>,
+    /// The first request whose parts do not add up to its latency: the books are wrong, and what
+    /// they say of others is not to be trusted.
+    pub unbalanced: Option<Box<Slow>>,
 }
 
 /// Every request of a stretch of the run, for who writes them down.
@@ -67,9 +77,6 @@ pub struct Records {
 
 impl Causes {
     /// Counts a request.
-    ///
-    /// # Panics
-    /// If the parts do not add up to the latency: the books of the drive would be wrong.
     #[inline]
     pub(super) fn record(
         &mut self,
@@ -97,11 +104,20 @@ impl Causes {
             None => split.total(),
         };
         if total != latency {
-            panic!("the parts of a latency add up to it: {:?} {split:?}", record());
+            self.note_unbalanced(record(), attributed, steps);
         }
         if is_slow(&self.slowest, latency) {
             keep(&mut self.slowest, record(), attributed, steps);
         }
+    }
+
+    /// The parts of a request do not add up to its latency. Tests end here; a run goes on, and who
+    /// asks for its result is told.
+    #[cold]
+    fn note_unbalanced(&mut self, record: Record, attributed: &Attributed, steps: &[Step]) {
+        let slow = Slow::new(record, attributed, steps);
+        debug_assert!(false, "the parts of a latency add up to it: {slow:?}");
+        self.unbalanced.get_or_insert(Box::new(slow));
     }
 }
 
@@ -113,8 +129,7 @@ fn is_slow(slowest: &[Slow], latency: Duration) -> bool {
 
 #[cold]
 fn keep(list: &mut Vec<Slow>, record: Record, attributed: &Attributed, steps: &[Step]) {
-    let Attributed { split, story } = *attributed;
-    let slow = Slow { record, split, story, steps: steps.to_vec() };
+    let slow = Slow::new(record, attributed, steps);
     let at = list.partition_point(|other| other.record.latency >= slow.record.latency);
     list.insert(at, slow);
     list.truncate(SLOWEST);

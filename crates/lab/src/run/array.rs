@@ -60,7 +60,7 @@ impl Run<'_> {
         outcome: Outcome,
         files: &mut Files,
     ) -> Result<Played, RunError> {
-        let mut totals = self.totals(&driver, outcome);
+        let mut totals = self.totals(&driver, outcome)?;
         files.end_drive(&mut driver, outcome, None)?;
         let array = driver.storage();
         totals.array = Some(array.counters());

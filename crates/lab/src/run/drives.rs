@@ -45,7 +45,7 @@ impl Run<'_> {
             completed += driver.progress().completed;
             flash_ops += driver.drive().flash().operations().total();
             memory = self.with_memory(memory, &driver);
-            let mut totals = self.totals(&driver, outcome);
+            let mut totals = self.totals(&driver, outcome)?;
             let name = names.get(number).filter(|_| count > 1);
             totals.act = files.end_drive(&mut driver, outcome, name)?;
             if let Some(name) = name {

@@ -206,7 +206,7 @@ impl Run<'_> {
             completed += driver.progress().completed;
             flash_ops += driver.drive().flash().operations().total();
             memory = self.with_memory(memory, &driver);
-            let mut totals = self.totals(&driver, outcome);
+            let mut totals = self.totals(&driver, outcome)?;
             let name = (count > 1).then(|| number.to_string());
             files.end_drive(&mut driver, outcome, name.as_ref())?;
             if let Some(name) = name {

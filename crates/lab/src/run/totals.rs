@@ -1,7 +1,7 @@
 //! Measurements of a drive, as the numbers of a result, and the warnings about them.
 
-use super::Run;
 use super::words::{behind_warning, power_loss_in_words, resets_in_words, under_way_warning};
+use super::{Run, RunError};
 use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
 use manx_config::{MeasureSpec, PolicyPath, Scenario};
@@ -26,7 +26,12 @@ const MAP_ENTRY: u64 = 4;
 
 impl Run<'_> {
     /// Totals of the run of a drive, or of an array of them, without what became of its traces.
-    pub(super) fn totals<S: Storage>(&self, driver: &Driver<S>, outcome: Outcome) -> RunTotals {
+    pub(super) fn totals<S: Storage>(
+        &self,
+        driver: &Driver<S>,
+        outcome: Outcome,
+    ) -> Result<RunTotals, RunError> {
+        driver.measured().causes.as_deref().map_or(Ok(()), RunError::of_causes)?;
         let mut all = self.drive_totals(driver, 0, driver.measured(), outcome);
         // The requests are the array's: they are counted once.
         let nothing = Measured::default();
@@ -39,7 +44,7 @@ impl Run<'_> {
             mismatches: oracle.mismatches(),
         });
         all.warnings = self.drive_warnings(driver, outcome);
-        all
+        Ok(all)
     }
 
     /// Counts of one drive, and `measured`.

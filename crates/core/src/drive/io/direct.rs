@@ -154,6 +154,7 @@ impl Drive {
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
         let die = self.flash.layout.die_of(lane);
         if !self.is_free_for_host(die) {
+            self.book_comes_directly(now, id);
             self.waits_directly(now, die, Owner::Direct { id }, (lane, ppn, sectors));
             return true;
         }
@@ -166,7 +167,7 @@ impl Drive {
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane) = (Owner::Direct { id }, lane);
         (operation.ppn, operation.sectors) = (ppn, sectors);
-        self.book_direct_start(now, op, die);
+        self.book_direct_start(now, op, (die, id));
         self.next_sequence += 1;
         self.direct.under_way += 1;
         self.collector.direct_read_started(die);

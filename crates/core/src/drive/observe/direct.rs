@@ -14,25 +14,34 @@ impl Drive {
         }
     }
 
-    /// A write goes directly. Where nothing lies before the drive it comes now.
+    /// A command goes directly. Where nothing lies before the drive it comes now.
     #[inline]
     pub(in crate::drive) fn book_comes_directly(&mut self, now: Instant, id: CommandId) {
-        self.if_booked(|drive| {
-            if drive.direct.is_at_once() {
-                drive.book_submitted(now, id);
-            }
-        });
+        self.if_booked(|drive| drive.book_comes_on_demand(now, id));
+    }
+
+    #[inline]
+    pub(super) fn book_comes_on_demand(&mut self, now: Instant, id: CommandId) {
+        if self.direct.is_at_once() {
+            self.book_submitted(now, id);
+        }
     }
 
     /// A read comes to an idle die, which begins it at once.
     #[inline]
-    pub(in crate::drive) fn book_direct_start(&mut self, now: Instant, op: OpId, die: Die) {
-        self.if_booked(|drive| drive.book_direct_start_on_demand(now, op, die));
+    pub(in crate::drive) fn book_direct_start(
+        &mut self,
+        now: Instant,
+        op: OpId,
+        at: (Die, CommandId),
+    ) {
+        self.if_booked(|drive| drive.book_direct_start_on_demand(now, op, at));
     }
 
     /// As it does not wait, nobody asks for the books of the die before it.
     #[inline(never)]
-    fn book_direct_start_on_demand(&mut self, now: Instant, op: OpId, die: Die) {
+    fn book_direct_start_on_demand(&mut self, now: Instant, op: OpId, (die, id): (Die, CommandId)) {
+        self.book_comes_on_demand(now, id);
         let forced = self.is_urgent_at(die);
         let met = self.flash.doing(die).expect("books are kept");
         let Some(attribution) = &mut self.attribution else { return };
@@ -70,16 +79,14 @@ impl Drive {
         let (hold, waits) = (self.spec.controller, self.flash.finished_waits());
         let Some(attribution) = &mut self.attribution else { return };
         debug_assert!(attribution.ending.is_none(), "it ends alone");
+        let times = attribution.commands[id.index()];
         let Attributed { split, story } = attribution.leaving.push_place();
         *split = Split::NONE;
+        let begun = Attribution::outside(times, split, (now, leaves), hold);
         let books = &attribution.ops[op.index()];
-        // Where nothing lies before the drive, the read came when its operation did.
-        if !self.direct.is_at_once() {
-            let times = attribution.commands[id.index()];
-            let begun = Attribution::outside(times, split, (now, leaves), hold);
-            split.add(Cause::Buffer, books.enqueued.since(begun));
-        }
+        split.add(Cause::Buffer, books.enqueued.since(begun));
         books.add_to(split, &waits, now, Cause::Queue);
+        debug_assert_eq!(split.total(), leaves.since(times[0]));
         *story = Some(books.story(die, now));
     }
 

@@ -10,6 +10,7 @@ use crate::drive::{
 use crate::flash::ChannelOrder;
 use crate::ftl::{Allocation, GcMode, GcWhen, Rotate};
 use crate::sim::Rng;
+use crate::units::Split;
 
 /// A full drive of sixteen dies on eight channels, with parity or without.
 fn full(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) -> Drive {
@@ -197,6 +198,65 @@ fn a_command_that_goes_directly_does_what_it_would_do_with_a_request() {
         let drive = full_with((1 + seed, false), &gc, None, spec);
         assert!(drive.clone().is_direct(), "{mode:?}");
         compare_with(drive, &gc, None, seed, |long| long.take_the_long_way());
+    }
+}
+
+/// Reads that go directly are under way when the first read comes that may be failed fast: from
+/// then on none goes directly. The parts of those that did add up as if they never had.
+#[test]
+fn regression_reads_under_way_when_the_direct_way_ends_keep_their_parts() {
+    let gc = GcSpec { soft: 0.15.into(), hard: 0.08.into(), ..GcSpec::default() };
+    let mut short = full_with((1, false), &gc, None, DriveSpec::default());
+    short.attribute();
+    let mut long = short.clone();
+    assert!(short.is_direct());
+    long.take_the_long_way();
+    let pages = short.sectors() / u64::from(PAGE);
+    let parts = |mut drive: Drive| {
+        let mut rng = Rng::stream(5, "the direct way ends");
+        let (mut comes, mut all) = (Vec::new(), Vec::new());
+        for id in 0..2_000_u32 {
+            let now = start() + Duration::from_us(3) * u64::from(id);
+            let may_fail = id >= 1_000 && id % 7 == 0;
+            all.extend(split(&mut drive, now));
+            comes.push(now);
+            let predictable =
+                if may_fail { PredictableLatency::On } else { PredictableLatency::Off };
+            let lba = Lba(rng.below(pages) * u64::from(PAGE));
+            drive.submit(now, Command { predictable, ..read_of(id, lba) });
+        }
+        all.extend(split(&mut drive, Instant::NEVER));
+        assert!(drive.counters().predictable.reads > 100 && !drive.direct.is_possible());
+        for (id, at, split) in &all {
+            assert_eq!(split.total(), at.since(comes[id.index()]), "{id:?} at {at:?}: {split:?}");
+        }
+        all
+    };
+    let (short, long) = (parts(short), parts(long));
+    assert_eq!((short.len(), &short), (2_000, &long));
+}
+
+/// Completions before `limit`, with the parts of each.
+fn split(drive: &mut Drive, limit: Instant) -> Vec<(CommandId, Instant, Split)> {
+    std::iter::from_fn(|| {
+        let done = drive.advance_before(limit)?;
+        let parts = drive.attributed().expect("the drive attributes").split;
+        Some((done.id, done.at, parts))
+    })
+    .collect()
+}
+
+fn read_of(id: u32, lba: Lba) -> Command {
+    Command {
+        id: id.into(),
+        op: Op::Read,
+        lba,
+        sectors: PAGE,
+        fua: false,
+        predictable: PredictableLatency::Off,
+        stream: 0,
+        queue: 0,
+        payload: None,
     }
 }
 
