@@ -17,6 +17,12 @@ pub fn why_unread(scenario: &Scenario, key: &str) -> Option<String> {
     let parts: Vec<&str> = key.split('.').map(str::trim).collect();
     let jobs = &scenario.workload.jobs;
     match parts.as_slice() {
+        ["workload", .., "stream" | "stream_by"] => {
+            (scenario.ftl.placement != DataPlacement::Stream).then(|| {
+                let placement = word(&scenario.ftl.placement);
+                format!("ftl.placement = {placement} has no use for it")
+            })
+        }
         ["workload", "jobs", number, name, ..] => {
             of_job(jobs.get(number.parse::<usize>().ok()?)?, name)
         }
@@ -163,6 +169,12 @@ fn of_choice(scenario: &Scenario, parts: &[&str]) -> Option<String> {
         ["array", "slo"] => strategy(ReadStrategy::Mittos),
         ["array", "hedge_after"] => strategy(ReadStrategy::Hedged),
         ["array", "window_norm"] => strategy(ReadStrategy::IodaAdaptive),
+        ["array", "window" | "guard"] => {
+            use ReadStrategy::{Direct, Hedged, Iod1, Iod2, Mittos, Proactive};
+            let none = matches!(array.strategy, Direct | Hedged | Iod1 | Iod2 | Mittos | Proactive);
+            let idle = none && array.brought.name().is_none();
+            (idle, format!("array.strategy = {}", word(&array.strategy)))
+        }
         ["ftl", "log", name] => {
             let policy = ftl.log.policy;
             (!reads(policy, name), format!("ftl.log.policy = {}", word(&policy)))

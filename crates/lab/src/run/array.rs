@@ -1,5 +1,6 @@
 //! An array played: its members' states, its driver, and its warnings.
 
+use super::words::why_read_only;
 use super::workload::Workload;
 use super::{Files, Phase, Played, Preparation, Run, RunError};
 use crate::machine::Stopwatch;
@@ -86,16 +87,16 @@ fn warnings(array: &Array) -> Vec<String> {
         .collect();
     for drive in 0..array.drives() {
         let known = array.failures().iter().any(|failure| failure.drive == drive);
-        let read_only_at = array.drive(drive).counters().faults.read_only_at;
-        if let Some(at) = read_only_at.filter(|_| !known) {
-            let at = seconds(at);
+        let faults = &array.drive(drive).counters().faults;
+        if let Some(at) = faults.read_only_at.filter(|_| !known) {
+            let (why, at) = (why_read_only(faults), seconds(at));
             let member = if drive < array.members() {
                 format!("member {drive}")
             } else {
                 "the spare".to_string()
             };
             warnings.push(format!(
-                "{member} ran out of spare blocks and turned read-only after {at} s; \
+                "{member} {why} and turned read-only after {at} s; \
                  it has refused no write yet"
             ));
         }
@@ -130,11 +131,7 @@ fn failed(array: &Array, failure: &Failure) -> String {
     let spare = if drive < array.members() { "" } else { ", the spare," };
     let at = seconds(at);
     let (did, why) = match read_only_at.map(seconds) {
-        Some(since) => {
-            let why =
-                format!(" (it had run out of spare blocks and was read-only from {since} s on)");
-            ("refused a write", why)
-        }
+        Some(since) => ("refused a write", format!(" (it was read-only from {since} s on)")),
         None => ("could not read what an update needed", String::new()),
     };
     let then = match is_read {

@@ -1,6 +1,8 @@
 //! Measurements of a drive, as the numbers of a result, and the warnings about them.
 
-use super::words::{behind_warning, power_loss_in_words, resets_in_words, under_way_warning};
+use super::words::{
+    behind_warning, power_loss_in_words, resets_in_words, under_way_warning, why_read_only,
+};
 use super::{Run, RunError};
 use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
@@ -185,11 +187,11 @@ impl Run<'_> {
         }
         let lost = driver.outages().iter().map(|outage| outage.report.commands_lost).sum::<u64>();
         // Of an array its own warnings say it, member by member.
-        let read_only_at = driver.drive().counters().faults.read_only_at;
-        if let Some(at) = read_only_at.filter(|_| driver.storage().drives() == 1) {
-            let at = seconds(at);
+        let faults = &driver.drive().counters().faults;
+        if let Some(at) = faults.read_only_at.filter(|_| driver.storage().drives() == 1) {
+            let (why, at) = (why_read_only(faults), seconds(at));
             warnings.push(format!(
-                "the drive ran out of spare blocks and turned read-only after {at} s: \
+                "the drive {why} and turned read-only after {at} s: \
                  writes failed from then on, and are in no latency"
             ));
         }

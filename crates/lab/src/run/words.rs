@@ -5,7 +5,7 @@ use super::totals::seconds;
 use manx_config::Scenario;
 use manx_core::drive::Storage;
 use manx_core::host::{Arrival, Driver, Outage};
-use manx_core::stats::{PowerLossReport, ResetCounters};
+use manx_core::stats::{FaultCounters, PowerLossReport, ResetCounters};
 use manx_core::units::Duration;
 
 /// A drive that answers the last requests of an open loop so much later, as a share of the time in
@@ -37,6 +37,15 @@ pub(super) fn under_way_warning<S: Storage>(
             100.0 * before as f64 / (before + counted) as f64
         )
     })
+}
+
+/// Why a drive is read-only: blocks were lost, or a GC run found no row for its copies though more
+/// could be.
+pub(super) fn why_read_only(faults: &FaultCounters) -> &'static str {
+    match faults.spare_least > 0 {
+        true => "had no row left for the copies of a GC run after failures",
+        false => "ran out of spare blocks",
+    }
 }
 
 /// An open loop goes on whether or not the drive can do it.
