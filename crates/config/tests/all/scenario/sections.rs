@@ -149,16 +149,12 @@ fn a_key_that_nothing_looks_at_is_said_to_change_nothing() -> Result<(), ConfigE
         ("workload.stream", "ftl.placement=sepbit", "ftl.placement=stream"),
         ("workload.jobs.0.stream_by", "ftl.placement=none", "ftl.placement=stream"),
         ("array.window", "array.strategy=iod2", "array.strategy=iod3"),
-        ("array.guard", "array.strategy=hedged", "array.strategy=harmonia"),
         ("scrub.correctable", "scrub.errors=false", "scrub.errors=true"),
         ("ftl.log.isolation", "ftl.log.policy=fast", "ftl.log.policy=faster"),
         ("ftl.log.last_epoch", "ftl.log.policy=bast", "ftl.log.policy=last"),
     ] {
-        let kind = match key.split_once('.') {
-            Some(("array", _)) => "array.members=4",
-            Some(("ftl", name)) if name.starts_with("log.") => "ftl.kind=log-block",
-            _ => "seed=1",
-        };
+        let kinds = [("ftl.log.", "ftl.kind=log-block"), ("array.", "array.members=4")];
+        let kind = kinds.iter().find(|(of, _)| key.starts_with(of)).map_or("seed=1", |kind| kind.1);
         let why =
             |set: &str| load_with(GOOD, &[kind, set]).map(|scenario| why_unread(&scenario, key));
         assert!(why(without)?.is_some_and(|why| why.contains("has no use for it")), "{key}");
