@@ -18,6 +18,15 @@ pub fn check(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Likewise, of what has one record and so takes no folder for several.
+pub fn check_one(file: &Path) -> Result<(), String> {
+    check(file)?;
+    match file.is_dir() {
+        true => Err("this is a folder: name a file in it that ends in .parquet".to_string()),
+        false => Ok(()),
+    }
+}
+
 /// Writer of the requests of one run.
 #[cfg(feature = "parquet")]
 pub fn make(path: &Path, with_parts: bool) -> Result<Box<dyn Sink>, String> {

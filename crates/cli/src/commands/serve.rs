@@ -47,7 +47,8 @@ pub fn run(args: &ServeArgs, screen: &Screen) -> Result<(), Failure> {
     log::begin(args.log);
     let (request, scenario) = scenario(args)?;
     let sink = args.record.as_deref().map(|file| {
-        let checked = requests_file::check(file).and_then(|()| requests_file::make(file, false));
+        let checked = requests_file::check_one(file);
+        let checked = checked.and_then(|()| requests_file::make(file, false));
         checked.map_err(|why| ConfigError::new(format!("--record {}: {why}", file.display())))
     });
     let sink = sink.transpose()?;

@@ -313,6 +313,7 @@ fn wrong_options_are_told() {
         (&["--socket", "/tmp/x", "--log", "loud"], "error, warn, info, debug, trace"),
         (&["--socket", "/tmp/x", "--for", "-1s"], "--for"),
         (&["--socket", "/tmp/x", "--record", "x.csv"], ".parquet"),
+        (&["--socket", "/tmp/x", "--record", "/tmp"], "a folder"),
         (&["--socket", "/tmp/x", "--policy", "nothing"], "nothing"),
         (
             &[

@@ -1,7 +1,7 @@
 //! The negotiation: flags, then options until one of them begins the transmission.
 
 use super::wire::{
-    ALLOCATION, FIXED_NEWSTYLE, INIT_MAGIC, NO_ZEROES, OPTION_MAGIC, Put, REPLY_MAGIC,
+    ALLOCATION, FIXED_NEWSTYLE, INIT_MAGIC, NO_ZEROES, OPTION_MAGIC, Put, REPLY_MAGIC, SEND_DF,
     TRANSMISSION_FLAGS, be16, be32, be64, info, option, reply,
 };
 use super::{MAX_PAYLOAD, Nbd, Phase, Privacy};
@@ -89,7 +89,7 @@ impl Nbd {
                 };
                 self.choose(drive);
                 out.put64(desk.size(drive));
-                out.put16(TRANSMISSION_FLAGS);
+                out.put16(self.transmission_flags());
                 if !self.no_zeroes {
                     out.resize(out.len() + 124, 0);
                 }
@@ -126,6 +126,10 @@ impl Nbd {
     fn needs_tls(&self) -> bool {
         let is_required = self.exports.tls.as_ref().is_some_and(|tls| tls.is_required);
         is_required && self.privacy == Privacy::Clear
+    }
+
+    fn transmission_flags(&self) -> u16 {
+        TRANSMISSION_FLAGS | if self.structured { SEND_DF } else { 0 }
     }
 
     fn start_tls(&mut self, data: &[u8], out: &mut Vec<u8>) {
@@ -177,7 +181,7 @@ impl Nbd {
         let mut item = Vec::new();
         item.put16(info::EXPORT);
         item.put64(desk.size(drive));
-        item.put16(TRANSMISSION_FLAGS);
+        item.put16(self.transmission_flags());
         answer(out, option, reply::INFO, &item);
         let export = &self.exports.all[drive as usize];
         for (number, text) in [(info::NAME, &export.name), (info::DESCRIPTION, &export.description)]

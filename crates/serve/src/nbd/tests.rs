@@ -111,12 +111,26 @@ fn the_greeting_and_the_information_are_the_protocols() {
     let listed = [&4u32.to_be_bytes()[..], b"disk", b"words"].concat();
     let expected = [reply(3, 2, &listed), reply(3, 1, &[])].concat();
     assert_eq!(feed(&mut nbd, &mut desk, &option(3, &[])).unwrap(), expected);
-    let flags = 0b1101_1110_1101u16;
+    let flags = 0b1101_0110_1101u16;
     let export = [&[0, 0][..], &SIZE.to_be_bytes(), &flags.to_be_bytes()].concat();
     let sizes = [&[0, 3, 0, 0, 2, 0, 0, 0, 16, 0][..], &(32u32 << 20).to_be_bytes()].concat();
     let expected = [reply(7, 3, &export), reply(7, 3, &sizes), reply(7, 1, &[])].concat();
     assert_eq!(feed(&mut nbd, &mut desk, &go(&[3])).unwrap(), expected);
     assert!(nbd.is_settled());
+}
+
+#[test]
+fn fragments_may_be_forbidden_where_replies_are_structured() {
+    for structured in [false, true] {
+        let (mut nbd, mut desk) = (session(), Notes::default());
+        feed(&mut nbd, &mut desk, &[]).unwrap();
+        feed(&mut nbd, &mut desk, &[0, 0, 0, 3]).unwrap();
+        if structured {
+            feed(&mut nbd, &mut desk, &option(8, &[])).unwrap();
+        }
+        let export = feed(&mut nbd, &mut desk, &option(1, &[])).unwrap();
+        assert_eq!(export[9] >> 7 & 1, u8::from(structured), "{export:?}");
+    }
 }
 
 #[test]
@@ -223,8 +237,11 @@ fn wrong_requests_get_the_protocols_errors_and_the_session_lives() {
         let answer = feed(&mut nbd, &mut desk, &bytes).unwrap();
         assert_eq!(answer[4..8], u32::to_be_bytes(error), "{flags} {command} {offset} {length}");
     }
-    let write = [request(0, 1, 7, SIZE, 512), vec![1; 512]].concat();
-    assert_eq!(feed(&mut nbd, &mut desk, &write).unwrap()[4..8], 28u32.to_be_bytes());
+    // The last of them ends beyond what 64 bits hold.
+    for offset in [SIZE, SIZE - 512, u64::MAX - 511] {
+        let write = [request(0, 1, 7, offset, 1024), vec![1; 1024]].concat();
+        assert_eq!(feed(&mut nbd, &mut desk, &write).unwrap()[4..8], 28u32.to_be_bytes());
+    }
     assert!(desk.asked.is_empty());
     feed(&mut nbd, &mut desk, &request(0, 3, 7, 0, 0)).unwrap();
     assert_eq!(desk.asked.pop().unwrap().0.kind, Kind::Flush);

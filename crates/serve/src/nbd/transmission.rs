@@ -94,8 +94,8 @@ impl Nbd {
         if command == command::FLUSH {
             return Ok(Some(Kind::Flush));
         }
-        let end = offset.checked_add(u64::from(length)).ok_or(Errno::Invalid)?;
-        if end > desk.size(self.drive) {
+        let end = offset.checked_add(u64::from(length));
+        if end.is_none_or(|end| end > desk.size(self.drive)) {
             let writes = matches!(command, command::WRITE | command::WRITE_ZEROES);
             return Err(if writes { Errno::NoSpace } else { Errno::Invalid });
         }

@@ -44,10 +44,13 @@ pub mod info {
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// Transmission flags: the export has flags, flush, FUA, trim, write zeroes, DF, several
-/// connections, cache, fast zero.
+/// Transmission flags: the export has flags, flush, FUA, trim, write zeroes, several connections,
+/// cache, fast zero.
 pub const TRANSMISSION_FLAGS: u16 =
-    1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 11;
+    1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
+
+/// Likewise, where structured replies were agreed on and nowhere else: DF.
+pub const SEND_DF: u16 = 1 << 7;
 
 /// Commands of the transmission phase.
 pub mod command {

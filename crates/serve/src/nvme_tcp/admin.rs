@@ -60,10 +60,11 @@ impl Queue {
             Ok(Some(told)) => told,
             Err(status) => return self.answer(place, status, 0, out),
         };
-        if data.is_empty() {
+        // A log that is read from its end on brings zeros, as many as were asked for.
+        let length = wanted(sqe).unwrap_or(data.len());
+        if length == 0 {
             return self.answer(place, StatusField::SUCCESS, result.into(), out);
         }
-        let length = wanted(sqe).unwrap_or(data.len());
         if let Err(status) = Pointer::of(sqe).takes(length) {
             return self.answer(place, status, 0, out);
         }
@@ -127,9 +128,10 @@ impl Queue {
                 if is_set {
                     self.set_keep_alive(cdw11);
                 }
-                let timeout =
-                    self.keep_alive.map_or(0, |timeout| timeout.as_millis() as u32 - 1000);
-                Some(Ok(Some((if is_set { 0 } else { timeout }, Vec::new()))))
+                // Less the second for the way; the longest one, rounded up, has more than 32 bits.
+                let timeout = self.keep_alive.map_or(0, |timeout| timeout.as_millis() - 1000);
+                let told = u32::try_from(timeout).unwrap_or(u32::MAX);
+                Some(Ok(Some((if is_set { 0 } else { told }, Vec::new()))))
             }
             _ => None,
         }
@@ -193,8 +195,6 @@ pub(super) fn part_of(sqe: &Sqe, mut page: Vec<u8>) -> Answer {
     }
     page.drain(..offset as usize);
     page.truncate(log_length(sqe));
-    // At the end there is nothing but zeros.
-    page.resize(page.len().max(4), 0);
     Ok(Some((0, page)))
 }
 

@@ -3,9 +3,9 @@
 use super::{Subsystem, Target};
 use crate::front::{Ask, Desk, Done, Fault, Front, Kind, Session, Stretch};
 use manx_core::drive::{PredictableLatency, Status};
-use manx_core::nvme::{Attributes, Options};
+use manx_core::nvme::{AdminCompletion, AdminReply, Attributes, Options, Sqe, StatusField};
 use manx_core::sim::Rng;
-use manx_core::units::Duration;
+use manx_core::units::{Duration, Instant};
 
 #[path = "../../tests/all/capsules.rs"]
 mod capsules;
@@ -38,6 +38,12 @@ impl Desk for Notes {
 
     fn zeros_are_fast(&self) -> bool {
         true
+    }
+
+    /// A log that is read from its end on.
+    fn admin(&mut self, _: u32, sqe: &Sqe, _: &[u8]) -> Option<AdminReply> {
+        let told = AdminCompletion::new(sqe.cid.get(), Instant::START, StatusField::SUCCESS);
+        (sqe.opcode == 0x02).then_some(AdminReply::Done(told))
     }
 }
 
@@ -308,6 +314,38 @@ fn features_of_the_transport_are_not_saved_and_have_one_value() {
             let (out, _) = feed(&mut *admin, &mut desk, &capsule(&entry, &[]));
             assert_eq!(out[22..], (status << 1).to_le_bytes(), "feature {feature:02x}h");
         }
+    }
+}
+
+#[test]
+fn a_keep_alive_timeout_is_told_as_it_was_set_in_whole_seconds() {
+    let (mut target, mut desk) = (target(), Notes::default());
+    let (mut admin, _io) = sessions(&mut target, &mut desk);
+    for (set, told) in [(0, 0), (1, 1000), (2000, 2000), (4_294_967_000, 4_294_967_000)]
+        .into_iter()
+        .chain([(4_294_967_001, u32::MAX), (u32::MAX, u32::MAX)])
+    {
+        let mut feature = entry(0x09, 9, 0, 0, 0x5a);
+        feature[40] = 0x0f;
+        feature[44..48].copy_from_slice(&u32::to_le_bytes(set));
+        feed(&mut *admin, &mut desk, &capsule(&feature, &[]));
+        feature[0] = 0x0a;
+        let (out, _) = feed(&mut *admin, &mut desk, &capsule(&feature, &[]));
+        assert_eq!(out[8..12], u32::to_le_bytes(told), "{set} ms");
+    }
+}
+
+#[test]
+fn a_log_from_its_end_on_brings_the_zeros_that_were_asked_for() {
+    let (mut target, mut desk) = (target(), Notes::default());
+    let (mut admin, _io) = sessions(&mut target, &mut desk);
+    // The error log is the transport's and 64 bytes long, log 02h is a drive's.
+    for (page, offset) in [(0x01, 64), (0x02, 0)] {
+        let mut log = entry(0x02, 9, 0, 8, 0x5a);
+        (log[40], log[42], log[48]) = (page, 1, offset);
+        let (out, fault) = feed(&mut *admin, &mut desk, &capsule(&log, &[]));
+        assert_eq!((out[0], out.len(), fault), (7, 24 + 8 + 24, None), "log {page:02x}h");
+        assert_eq!((&out[24..32], &out[54..]), (&[0; 8][..], &[0, 0][..]));
     }
 }
 

@@ -155,7 +155,9 @@ impl Store {
         let found = Head::read(folder)?;
         let base = Base::read(&base_path(folder, found.generation), found.pages())?;
         let path = folder.join("data");
-        let data = open(&path)?;
+        // One that is missing is not made: nothing is touched.
+        let data = OpenOptions::new().read(true).write(true).open(&path);
+        let data = data.map_err(StoreError::at(&path))?;
         let length = data.metadata().map_err(StoreError::at(&path))?.len();
         if length != found.bytes {
             let why = format!("it has {length} bytes, not {}", found.bytes);

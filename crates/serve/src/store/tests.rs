@@ -429,6 +429,21 @@ fn damage_is_refused_and_a_torn_end_is_passed_over() {
 }
 
 #[test]
+fn a_file_that_is_missing_is_not_made() {
+    let (folder, scenario) = (Folder::new("missing"), scenario(&[]));
+    killed::<Drive>(&folder.0, &scenario);
+    for name in ["data", "base-0", "log-0"] {
+        let (path, aside) = (folder.0.join(name), folder.0.join("aside"));
+        fs::rename(&path, &aside).unwrap();
+        let refused = opened(&folder.0, &scenario);
+        assert!(matches!(refused, Err(StoreError::File(found, _)) if found == path), "{name}");
+        assert!(!path.exists(), "{name}");
+        fs::rename(&aside, &path).unwrap();
+    }
+    opened(&folder.0, &scenario).unwrap();
+}
+
+#[test]
 fn a_store_of_another_drive_or_of_another_server_is_refused() {
     let (folder, own) = (Folder::new("other"), scenario(&[]));
     let first = opened(&folder.0, &own).unwrap();
