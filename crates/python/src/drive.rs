@@ -18,6 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Commands of a batch after which the lock of the interpreter is asked for Ctrl-C.
 const CHUNK: usize = 1 << 16;
 
+/// The last time (ns) that a caller may name, 146 years: what takes long after it still has a time
+/// in a column of 64 bits with a sign.
+const LATEST: u64 = 1 << 62;
+
 /// So far ahead of the command that is submitted the drive is told of one.
 const AHEAD: usize = 4;
 
@@ -126,17 +130,19 @@ impl Batched<'_> {
                 return Err(wrong("op", &said, "R, W, F (flush) or D (discard)"));
             }
         };
-        let when = u64::try_from(time).map(Instant::from_ns).ok().filter(|when| *when >= now);
-        let when = when.ok_or_else(|| {
+        let when = u64::try_from(time).ok().filter(|when| (now.as_ns()..=LATEST).contains(when));
+        let when = when.map(Instant::from_ns).ok_or_else(|| {
             let later = format!("{} ns or later: everything before it is done", now.as_ns());
-            wrong("t", &time, &later)
+            let is_late = time > LATEST.cast_signed();
+            wrong("t", &time, if is_late { "at most 2^62 ns" } else { &later })
         })?;
         if op == Op::Flush {
             return Ok((when, Command::new(0, op, Lba(0), 0)));
         }
         let (first, count) = (u64::try_from(lba).ok(), u32::try_from(sectors).ok());
         let count = count.filter(|count| *count > 0);
-        let count = count.ok_or_else(|| wrong("n", &sectors, "1 sector of 512 B or more"))?;
+        let count =
+            count.ok_or_else(|| wrong("n", &sectors, "1 to 4294967295 sectors of 512 B"))?;
         let fits = |first: &u64| first.checked_add(count.into()).is_some_and(|end| end <= all);
         let first = first.filter(fits).ok_or_else(|| {
             let range = format!("from 0, and lba + n at most the {all} sectors of the drive");
@@ -342,6 +348,12 @@ impl Device {
                 let until = until.as_ns();
                 return Err(Trouble::Wrong(format!(
                     "until = {until} is not allowed: it is {now} ns already"
+                )));
+            }
+            if until.as_ns() > LATEST {
+                let until = until.as_ns();
+                return Err(Trouble::Wrong(format!(
+                    "until = {until} is not allowed: at most 2^62 ns"
                 )));
             }
             with!(at_work, storage, track, track.advance(storage, until));

@@ -28,11 +28,16 @@ impl PyHistogram {
 impl PyHistogram {
     /// Of these latencies in nanoseconds; without any, an empty one.
     #[new]
-    #[pyo3(signature = (ns=Vec::new()))]
-    fn new(ns: Vec<u64>) -> Self {
+    #[pyo3(signature = (ns=None))]
+    fn new(ns: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let mut histogram = Histogram::new();
-        ns.into_iter().for_each(|ns| histogram.record(ns));
-        Self::of(histogram)
+        let wrong = |why: String| {
+            Trouble::Wrong(format!("ns: a list of whole nanoseconds is needed: {why}"))
+        };
+        let numbers = ns.map_or(Ok(Vec::new()), |ns| ns.extract::<Vec<u64>>());
+        let numbers = numbers.map_err(|error| wrong(error.to_string()))?;
+        numbers.into_iter().for_each(|ns| histogram.record(ns));
+        Ok(Self::of(histogram))
     }
 
     /// Adds everything that `other` holds, as if it had been recorded here.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Union
@@ -30,7 +31,8 @@ def toml(value: object, where: str) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InputError(f"{where} = {value} is not allowed: a finite number", key=where)
-        return repr(value)
+        # Of a subclass, as numpy's float64 is, `repr` is no number.
+        return float.__repr__(value)
     if isinstance(value, (str, os.PathLike)):
         return json.dumps(os.fspath(value), ensure_ascii=False)
     if isinstance(value, Mapping):
@@ -68,13 +70,14 @@ def sets(
     """Keys as the native half takes them; `seed` is one of them."""
     result = []
     if seed is not None:
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        number = whole(seed)
+        if number is None or not 0 <= number < 2**63:
             raise InputError(
                 f"seed = {seed!r} is not allowed: a whole number from 0 to {2**63 - 1}",
                 key="seed",
                 value=repr(seed),
             )
-        result.append(("seed", str(seed), f"seed={seed}"))
+        result.append(("seed", str(number), f"seed={number}"))
     if keys is None:
         return result
     if not isinstance(keys, Mapping):
@@ -102,13 +105,24 @@ def names(value: str | Iterable[str] | None, option: str) -> list[str]:
     return result
 
 
+def whole(value: object) -> int | None:
+    """A whole number of any library as an int; None of what is none."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
 def count(value: int | None, option: str, most: int = 1024) -> int | None:
     """A number from 1 on, or None."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+    number = whole(value)
+    if number is None or not 1 <= number <= most:
         raise InputError(f"{option} = {value!r} is not allowed: a whole number from 1 to {most}")
-    return value
+    return number
 
 
 def path(value: Path, option: str) -> str:

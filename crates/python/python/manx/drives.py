@@ -74,7 +74,7 @@ class Completions:
 class Drive:
     """The drive, or the array, of a scenario, preconditioned, at time 0.
 
-    Times are whole nanoseconds, addresses and lengths sectors of 512 B. Commands come in the order
+    Times are whole nanoseconds up to 2**62, addresses and lengths sectors of 512 B. Commands come in the order
     of their times; each is submitted after everything before its time has been done. `policy`,
     `set`, `seed`, `device` and `cache` are as of :func:`manx.run`; the scenario's workload is not
     played.
@@ -154,6 +154,12 @@ class Drive:
         other = Drive.__new__(Drive)
         other._native = self._native.twin()
         return other
+
+    def __copy__(self) -> Drive:
+        return self.clone()
+
+    def __deepcopy__(self, _: object) -> Drive:
+        return self.clone()
 
     def state(self) -> Fields:
         """Time, commands under way, and of each drive: free space (percent), buffered pages, and

@@ -237,6 +237,9 @@ class Results(Sequence[Result]):
                              f"{', '.join(self.policies)}{near}")
         return self._runs[which]
 
+    def __contains__(self, which: object) -> bool:
+        return which in self.policies if isinstance(which, str) else which in self._runs
+
     def __len__(self) -> int:
         return len(self._runs)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import manx
 import numpy
 import pytest
@@ -76,3 +78,18 @@ def test_a_clone_of_an_array_goes_on_as_the_array_does(policy: object) -> None:
     assert drive.state().to_dict() == twin.state().to_dict()
     twin.submit(twin.now, "R", 0, 8)
     assert (twin.outstanding, drive.outstanding) == (1, 0)
+
+
+def test_times_end_before_a_column_of_64_bits_does() -> None:
+    drive = manx.Drive("quick", cache=False)
+    drive.submit(2**62, "W", 0, 8)
+    drive.drain()
+    assert drive.completions().t_ns.min() > 2**62
+
+
+def test_a_copy_is_a_clone() -> None:
+    drive = manx.Drive("quick", cache=False)
+    drive.submit(0, "R", 0, 8)
+    twins = [copy.copy(drive), copy.deepcopy(drive)]
+    drive.drain()
+    assert [twin.outstanding for twin in twins] == [1, 1]

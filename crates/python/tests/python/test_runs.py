@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import manx
+import numpy
 import pytest
 from conftest import ROOT, SMALL, stripped
 
@@ -138,6 +139,22 @@ def test_ctrl_c_ends_a_run() -> None:
     assert child.stdout is not None and child.stdout.readline() == "running\n"
     child.send_signal(signal.SIGINT)
     assert child.communicate(timeout=60)[0].splitlines()[-1] == "interrupted"
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    keys = {**SMALL, "gc.soft": 0.06}
+    plain = manx.run("quick", "base", set=keys, seed=3, cache=False)
+    keys["gc.soft"] = numpy.float64(0.06)
+    own = manx.run("quick", "base", set=keys, seed=numpy.int64(3), cache=False)
+    assert stripped(own.to_json()) == stripped(plain.to_json())
+    swept = manx.sweep("quick", grid={"gc.soft": numpy.linspace(0.05, 0.1, 2)}, policies=["base"],
+                       set=SMALL, jobs=numpy.int64(1))
+    assert len(swept) == 2
+
+
+def test_a_comparison_contains_its_runs_by_name_too() -> None:
+    runs = manx.compare("quick", ["base"], set=SMALL, cache=False)
+    assert "base" in runs and runs[0] in runs and "nogc" not in runs
 
 
 def test_scenarios_have_types_and_say_what_is_wrong() -> None:

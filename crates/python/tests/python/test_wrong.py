@@ -80,7 +80,13 @@ WRONG: list[tuple[Quick, str]] = [
     (lambda: drive().submit([0, 1], "R", [0, 8, 16], 8), "as many are needed"),
     (lambda: drive().submit(0.5, "R", 0, 8), "t = 0.5 is not allowed"),
     (lambda: drive().submit([5, 4], "R", 0, 8), "command 1: t = 4 is not allowed"),
+    (lambda: drive().submit(0, "R", 0, 2**32), "1 to 4294967295 sectors"),
+    (lambda: drive().submit(2**62 + 1, "R", 0, 8), "at most 2\\^62 ns"),
+    (lambda: drive().submit(2**63 - 1, "R", 0, 8), "at most 2\\^62 ns"),
     (lambda: drive().advance(-1), "until = -1 is not allowed"),
+    (lambda: drive().advance(2**63), "at most 2\\^62 ns"),
+    (lambda: manx.Histogram([1.5]), "a list of whole nanoseconds is needed"),  # type: ignore[list-item]
+    (lambda: manx.Histogram([-1]), "a list of whole nanoseconds is needed"),
     (lambda: manx.Histogram.from_bytes(b"nonsense"), "no histogram"),
     (lambda: manx.Histogram([1]).percentile(101), "percent = 101 is not allowed"),
 ]
