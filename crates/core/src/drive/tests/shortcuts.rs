@@ -223,7 +223,7 @@ fn regression_reads_under_way_when_the_direct_way_ends_keep_their_parts() {
             let predictable =
                 if may_fail { PredictableLatency::On } else { PredictableLatency::Off };
             let lba = Lba(rng.below(pages) * u64::from(PAGE));
-            drive.submit(now, Command { predictable, ..read_of(id, lba) });
+            drive.submit(now, Command { predictable, ..Command::new(id, Op::Read, lba, PAGE) });
         }
         all.extend(split(&mut drive, Instant::NEVER));
         assert!(drive.counters().predictable.reads > 100 && !drive.direct.is_possible());
@@ -244,20 +244,6 @@ fn split(drive: &mut Drive, limit: Instant) -> Vec<(CommandId, Instant, Split)> 
         Some((done.id, done.at, parts))
     })
     .collect()
-}
-
-fn read_of(id: u32, lba: Lba) -> Command {
-    Command {
-        id: id.into(),
-        op: Op::Read,
-        lba,
-        sectors: PAGE,
-        fua: false,
-        predictable: PredictableLatency::Off,
-        stream: 0,
-        queue: 0,
-        payload: None,
-    }
 }
 
 /// Rows of several pages are copied from read to read and from row to row, with pages left over.
