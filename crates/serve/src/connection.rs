@@ -43,6 +43,8 @@ pub(crate) struct Connection {
     pub(crate) is_deaf: bool,
     /// It is not watched for bytes.
     pub(crate) was_deaf: bool,
+    /// It had its turn, and there is more to fetch: others come first.
+    pub(crate) has_more: bool,
 }
 
 impl Connection {
@@ -63,6 +65,7 @@ impl Connection {
             is_leaving: false,
             is_deaf: false,
             was_deaf: false,
+            has_more: false,
         }
     }
 
@@ -196,9 +199,11 @@ impl Connection {
         }
     }
 
-    /// Takes requests that lie ready elsewhere, as long as there is room.
+    /// Takes requests that lie ready elsewhere, as long as there is room, and no more than may be
+    /// under way: who makes more of them ready meanwhile would have the server for himself.
     fn fetch(&mut self, desk: &mut CountingDesk<'_>) -> Result<(), Fault> {
-        loop {
+        self.has_more = false;
+        for _ in 0..DEEPEST {
             self.is_deaf = self.is_full();
             if self.is_deaf {
                 return Ok(());
@@ -211,6 +216,8 @@ impl Connection {
                 return Ok(());
             }
         }
+        self.has_more = true;
+        Ok(())
     }
 
     /// No more requests are taken from it for now.
@@ -385,6 +392,39 @@ mod tests {
         fn is_settled(&self) -> bool {
             true
         }
+    }
+
+    /// Another request lies ready whenever one is taken, and is answered at once.
+    struct Endless(u32);
+
+    impl Session for Endless {
+        fn receive(&mut self, _: &[u8], _: &mut Vec<u8>, _: &mut dyn Desk) -> Result<usize, Fault> {
+            Ok(0)
+        }
+
+        fn done(&mut self, _: &Done, _: &mut Vec<u8>, _: &dyn Fn(&mut Vec<u8>)) {}
+
+        fn is_settled(&self) -> bool {
+            true
+        }
+
+        fn fetch(&mut self, _: &mut dyn Desk) -> Result<bool, Fault> {
+            self.0 = self.0.saturating_sub(1);
+            Ok(self.0 > 0)
+        }
+    }
+
+    #[test]
+    fn who_always_has_more_has_a_turn_and_no_more() {
+        let (_client, server) = UnixStream::pair().unwrap();
+        let session = Box::new(Endless(super::DEEPEST + 1));
+        let mut connection = Connection::new(Stream::Unix(server), session, Room::new(1).part());
+        let mut desk = Nothing;
+        let mut desk = CountingDesk::new(&mut desk);
+        connection.go_on(&mut desk).unwrap();
+        assert!(connection.has_more && !connection.is_deaf);
+        connection.go_on(&mut desk).unwrap();
+        assert!(!connection.has_more, "the last was taken");
     }
 
     struct Nothing;

@@ -75,6 +75,8 @@ pub struct Server<'a, E: Engine> {
     worked: time::Instant,
     /// Connections with answers to send.
     ready: Vec<u64>,
+    /// Those that had their turn and have more.
+    again: Vec<u64>,
     /// The instant at which the last requests came, where they came before they were read.
     came: Instant,
     /// When the model completed what is about to be sent.
@@ -125,6 +127,7 @@ impl<'a, E: Engine> Server<'a, E> {
             pause: Pause::new(),
             worked: time::Instant::now(),
             ready: Vec::new(),
+            again: Vec::new(),
             came: Instant::START,
             given: Vec::new(),
             tally: Tally::default(),
@@ -185,7 +188,7 @@ impl<'a, E: Engine> Server<'a, E> {
     fn turn(&mut self, watch: &mut dyn Watch, inbox: &mut Inbox) -> Result<(), String> {
         self.catch_up(watch)?;
         let count = self.wait(&mut inbox.events).map_err(|why| format!("epoll: {why}"))?;
-        if count > 0 {
+        if count > 0 || !self.again.is_empty() {
             self.worked = time::Instant::now();
             // All that was due before these requests came is done before them.
             let now = self.catch_up(watch)?;
@@ -202,6 +205,9 @@ impl<'a, E: Engine> Server<'a, E> {
                     }
                     number => self.hear(number, event.flags, now, &mut inbox.scratch),
                 }
+            }
+            for number in std::mem::take(&mut self.again) {
+                self.take_up(number, now);
             }
             if self.front.calls() {
                 self.tick();
@@ -355,6 +361,7 @@ impl<'a, E: Engine> Server<'a, E> {
         };
         let longest = time::Duration::from_millis(100);
         let sleep = match due {
+            _ if !self.again.is_empty() => time::Duration::ZERO,
             Some(due) => self.pause.before(due).min(longest),
             None if idle < self.limits.spin => time::Duration::ZERO,
             None => longest,

@@ -40,8 +40,9 @@ pub(crate) struct Said {
 #[derive(Debug)]
 struct Flight {
     tag: u64,
-    /// Bytes that the target may yet ask for.
+    /// Bytes that the target asks for, and how many of them were given: each is once.
     write: Vec<u8>,
+    given: usize,
     /// Bytes that it brings, and how many of them came.
     read: Vec<u8>,
     got: usize,
@@ -160,7 +161,8 @@ impl Pair {
         let (inside, write) =
             if is_inside { (data, Vec::new()) } else { (&data[..0], data.to_vec()) };
         self.put(kind::COMMAND, 0, sqe.as_bytes(), inside);
-        self.flights[usize::from(cid)] = Some(Flight { tag, write, read: vec![0; read], got: 0 });
+        self.flights[usize::from(cid)] =
+            Some(Flight { tag, write, given: 0, read: vec![0; read], got: 0 });
     }
 
     /// A PDU: what follows the first eight bytes of its head, and data.
@@ -236,7 +238,7 @@ impl Pair {
                     return Err("data of no command".to_string());
                 };
                 let end = offset + length;
-                if offset != flight.got || end > flight.read.len() {
+                if length == 0 || offset != flight.got || end > flight.read.len() {
                     return Err("data beyond what was asked for".to_string());
                 }
                 flight.read[offset..end].copy_from_slice(data);
@@ -252,14 +254,17 @@ impl Pair {
         }
     }
 
-    /// Answers an R2T.
+    /// Answers an R2T: a target asks for data in their order, each of them once. One that could
+    /// ask again and again would fill the memory with answers.
     fn give(&mut self, pdu: &[u8]) -> Result<(), String> {
         let (cid, from) = (le16(pdu, 8), le32(pdu, 12) as usize);
         let to = from + le32(pdu, 16) as usize;
         let flight = self.flights.get_mut(usize::from(cid)).and_then(Option::as_mut);
-        let Some(flight) = flight.filter(|flight| to <= flight.write.len() && from < to) else {
+        let is_next = |flight: &&mut Flight| from == flight.given && to <= flight.write.len();
+        let Some(flight) = flight.filter(is_next).filter(|_| from < to) else {
             return Err("it asks for data of no command".to_string());
         };
+        flight.given = to;
         let write = std::mem::take(&mut flight.write);
         for at in (from..to).step_by(self.h2c_max) {
             let part = &write[at..to.min(at + self.h2c_max)];
@@ -347,3 +352,71 @@ pub(crate) fn named(status: StatusField) -> String {
 }
 
 const _: () = assert!(COMMAND_HEAD == HEAD + size_of::<Sqe>());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// A pair, and the target's end of its connection.
+    fn connected() -> (Pair, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let target = std::thread::spawn(move || {
+            let (mut target, _) = listener.accept().unwrap();
+            target.read_exact(&mut [0; IC]).unwrap();
+            let mut response = [0; IC];
+            (response[0], response[2], response[4]) = (kind::IC_RESP, IC as u8, IC as u8);
+            target.write_all(&response).unwrap();
+            target
+        });
+        (Pair::open(address, PATIENCE).unwrap(), target.join().unwrap())
+    }
+
+    /// A PDU of a target about the first command.
+    fn pdu(kind: u8, offset: u32, length: u32, data: &[u8]) -> Vec<u8> {
+        let plen = (DATA_HEAD + data.len()) as u32;
+        let fields = [plen, 0, offset, length, 0].map(u32::to_le_bytes).concat();
+        [&[kind, 0, DATA_HEAD as u8, DATA_HEAD as u8][..], &fields, data].concat()
+    }
+
+    /// What the pair says to these PDUs, one after the other.
+    fn told(write: usize, read: usize, pdus: &[Vec<u8>]) -> Result<usize, String> {
+        let (mut pair, mut target) = connected();
+        pair.send(0, Sqe::default(), &vec![7; write], read);
+        for pdu in pdus {
+            target.write_all(pdu).unwrap();
+            pair.wait(PATIENCE);
+            pair.hear()?;
+        }
+        Ok(pair.out.len())
+    }
+
+    #[test]
+    fn a_target_asks_for_each_byte_once_and_in_order() {
+        let r2t = |offset, length| pdu(kind::R2T, offset, length, &[]);
+        let command = COMMAND_HEAD;
+        let halves = [r2t(0, 4096), r2t(4096, 4096)];
+        assert_eq!(told(8192, 0, &halves), Ok(command + 2 * (DATA_HEAD + 4096)));
+        let wrong: [&[Vec<u8>]; 4] = [
+            &[r2t(0, 4096), r2t(0, 4096)],
+            &[r2t(4096, 4096)],
+            &[r2t(0, 8196)],
+            &[r2t(0, 8192), r2t(8192, 0)],
+        ];
+        for asked in wrong {
+            assert!(told(8192, 0, asked).unwrap_err().contains("asks for data"), "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn data_come_in_order_and_none_is_no_data() {
+        let data = |offset, bytes: &[u8]| pdu(kind::C2H_DATA, offset, bytes.len() as u32, bytes);
+        assert!(told(0, 8, &[data(0, &[1; 4]), data(4, &[2; 4])]).is_ok());
+        for brought in [vec![data(0, &[])], vec![data(4, &[1; 4])], vec![data(0, &[1; 12])]] {
+            assert!(told(0, 8, &brought).unwrap_err().contains("beyond what was asked for"));
+        }
+    }
+}

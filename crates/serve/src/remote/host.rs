@@ -119,6 +119,9 @@ impl ArrayHost {
         let sectors = facts.clone().map(|facts| facts.sectors).min().unwrap_or(0);
         let reserve = facts.map(|facts| facts.reserve).min().unwrap_or(0);
         let pages = u32::try_from(sectors / u64::from(page_sectors)).unwrap_or(u32::MAX);
+        if u64::from(pages) * u64::from(page_sectors) * SECTOR < spec.chunk.get() {
+            return refused("the smallest has no room for one array.chunk");
+        }
         let shape = Shape { page_sectors, pages, reserve };
         let mut host = Self::over(spec, shape, links, ledger, seed);
         host.set_out(clock)?;

@@ -120,9 +120,13 @@ impl<E: Engine> Server<'_, E> {
     pub(super) fn hear_bell(&mut self, number: u64, now: Instant) {
         if let Some(connection) = self.connections.get_mut(&number) {
             connection.hear_bell();
-            if connection.is_leaving {
-                return;
-            }
+            self.take_up(number, now);
+        }
+    }
+
+    /// A connection has more to do than what its socket brings.
+    pub(super) fn take_up(&mut self, number: u64, now: Instant) {
+        if self.connections.get(&number).is_some_and(|connection| !connection.is_leaving) {
             self.act_on(number, now, None);
         }
     }
@@ -144,6 +148,9 @@ impl<E: Engine> Server<'_, E> {
         };
         self.tally.refused_requests += desk.refused;
         self.ready.push(number);
+        if connection.has_more && !self.again.contains(&number) {
+            self.again.push(number);
+        }
         match acted {
             Ok(()) => {}
             Err(Fault::Finished) => connection.leave(),
