@@ -35,6 +35,8 @@ struct Open {
     result: u64,
     /// A flush follows its other commands.
     is_flushed_after: bool,
+    /// The store takes no more: it is to change nothing.
+    is_refused: bool,
 }
 
 manx_core::id! {
@@ -222,14 +224,15 @@ impl<S: Storage> Machine<S> {
             Kind::Zero { may_deallocate } => may_deallocate && self.zeros_are_fast(),
             _ => false,
         };
-        let is_flushed_after = ask.fua && deallocates;
+        let is_refused = self.refuses(&ask);
+        let is_flushed_after = ask.fua && deallocates && !is_refused;
         if let Some(store) = &mut self.store {
             store.note(now, &ask, data);
         }
         if let Some(journal) = &mut self.journal {
             journal.note(&ask, data);
         }
-        if !self.is_bare {
+        if !self.is_bare && !is_refused {
             self.content.take(&ask, data, self.zeros_are_fast());
         }
         let open = self.open.insert(Open {
@@ -241,9 +244,12 @@ impl<S: Storage> Machine<S> {
             dnr: false,
             result: 0,
             is_flushed_after,
+            is_refused,
         });
         let (offset, end) = (ask.offset, ask.offset + ask.length);
         match ask.kind {
+            // The model answers in its time, and is asked for no change.
+            _ if is_refused => self.begin(now, open, Op::Flush, 0, 0),
             Kind::Flush => self.begin(now, open, Op::Flush, 0, 0),
             Kind::Read => self.each(now, open, Op::Read, offset..end),
             Kind::Write => self.each(now, open, Op::Write, offset..end),
@@ -329,7 +335,9 @@ impl<S: Storage> Machine<S> {
         self.sum = scatter(self.sum ^ completion.at.as_ns()).wrapping_add(completion.status as u64);
         let part = self.parts[completion.id];
         self.parts.release(completion.id);
-        self.record(&part, &completion);
+        if !self.open[part.open].is_refused {
+            self.record(&part, &completion);
+        }
         let open = &mut self.open[part.open];
         open.left -= 1;
         if completion.status != Status::Success {
@@ -338,7 +346,7 @@ impl<S: Storage> Machine<S> {
         } else if self.oracle.mismatches() > before {
             open.status = Status::UnrecoveredRead;
         }
-        let Open { owner, ask, came, left, status, dnr, result, is_flushed_after } = *open;
+        let Open { owner, ask, came, left, status, dnr, result, is_flushed_after, .. } = *open;
         let mut versions = Box::default();
         match part.op {
             Op::Read => {

@@ -152,6 +152,13 @@ impl<S: Storage> Machine<S> {
         Ok(())
     }
 
+    /// A store that takes no more takes no request that would change what it holds: reads would
+    /// bring what was refused, and what was acknowledged would be back after the next start.
+    pub(super) fn refuses(&self, ask: &Ask) -> bool {
+        let changes = !matches!(ask.kind, Kind::Read | Kind::Flush);
+        changes && self.store.as_ref().is_some_and(|store| store.is_broken())
+    }
+
     /// A request's end as its client hears it: a store that takes no more takes no writes, and
     /// bytes that it does not give are a read error.
     pub(super) fn answer(&mut self, ask: &Ask, status: Status, versions: &[u32]) -> Status {

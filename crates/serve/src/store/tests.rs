@@ -1,5 +1,6 @@
 //! A store against a journal of what was promised, with kills at any moment.
 
+mod broken;
 mod journal;
 
 use super::{Head, LOG_MOST, Store, StoreError, Woken, inspect};
@@ -426,21 +427,6 @@ fn damage_is_refused_and_a_torn_end_is_passed_over() {
         }
         opened(&copy.0, &scenario).unwrap();
     }
-}
-
-#[test]
-fn a_file_that_is_missing_is_not_made() {
-    let (folder, scenario) = (Folder::new("missing"), scenario(&[]));
-    killed::<Drive>(&folder.0, &scenario);
-    for name in ["data", "base-0", "log-0"] {
-        let (path, aside) = (folder.0.join(name), folder.0.join("aside"));
-        fs::rename(&path, &aside).unwrap();
-        let refused = opened(&folder.0, &scenario);
-        assert!(matches!(refused, Err(StoreError::File(found, _)) if found == path), "{name}");
-        assert!(!path.exists(), "{name}");
-        fs::rename(&aside, &path).unwrap();
-    }
-    opened(&folder.0, &scenario).unwrap();
 }
 
 #[test]
