@@ -7,6 +7,9 @@ use manx_core::sim::{Rng, math};
 
 const HOURS: f64 = 8766.0;
 
+/// Below it the first two terms of a series are exact to 1e-12.
+const SMALL: f64 = 1e-6;
+
 /// Losses that `--check` waits for, and steps at most.
 const LOSSES: u32 = 400;
 const STEPS_MAX: u32 = 50_000_000;
@@ -73,7 +76,7 @@ impl Fleet {
         sheet.answer("spares to keep, 99 %", Some(spares(during)), "drives");
         let mttdl = self.mttdl(mttf);
         sheet.answer("MTTDL of an array", Some(mttdl / HOURS), "years");
-        let yearly = 1.0 - math::exp(-arrays * HOURS / mttdl);
+        let yearly = within(arrays * HOURS / mttdl);
         sheet.answer("chance of a data loss in a year, all arrays", Some(100.0 * yearly), "%");
         sheet.notes.push(
             "Failures are taken as independent and without memory; drives of one batch are not. \
@@ -84,7 +87,13 @@ impl Fleet {
     }
 
     fn mttf(&self) -> f64 {
-        -HOURS / math::ln(1.0 - self.afr / 100.0)
+        let share = self.afr / 100.0;
+        // The logarithm of 1 - x is nothing but rounding where x is small.
+        let rate = match share < SMALL {
+            true => share * (1.0 + share / 2.0),
+            false => -math::ln(1.0 - share),
+        };
+        HOURS / rate
     }
 
     fn mttdl(&self, mttf: f64) -> f64 {
@@ -141,6 +150,11 @@ impl Fleet {
     }
 }
 
+/// 1 - exp(-x), the chance of what comes x times on average: likewise.
+fn within(mean: f64) -> f64 {
+    if mean < SMALL { mean * (1.0 - mean / 2.0) } else { 1.0 - math::exp(-mean) }
+}
+
 /// The least number of spares that is enough in 99 of 100 cases.
 fn spares(mean: f64) -> f64 {
     let (mut term, mut sum, mut count) = (math::exp(-mean), math::exp(-mean), 0u32);
@@ -174,6 +188,17 @@ mod tests {
         assert!((value(2) / (mttf * mttf / (56.0 * 8.0) / 8766.0) - 1.0).abs() < 1e-3);
         assert_eq!(spares(0.0), 0.0);
         assert!((1040.0..1080.0).contains(&spares(1000.0)) || spares(1000.0) == 1074.0);
+    }
+
+    #[test]
+    fn a_chance_that_is_small_is_not_none() {
+        for (afr, parity) in [(0.01, 2), (0.0001, 2), (1e-9, 1)] {
+            let sheet = Fleet { afr, parity, ..ASKED }.sheet().unwrap();
+            let value = |at: usize| sheet.answers[at].value.unwrap();
+            assert!((value(0) / (1000.0 * afr / 100.0) - 1.0).abs() < 1e-3, "{}", value(0));
+            let yearly = 100.0 * 125.0 / value(2);
+            assert!((value(3) / yearly - 1.0).abs() < 1e-9, "{} for {yearly}", value(3));
+        }
     }
 
     #[test]

@@ -50,7 +50,9 @@ impl Rain {
         sheet.answer("programs for each small write, parity in place", Some(2.0), "");
         sheet.answer("reads before each small write, parity in place", Some(2.0), "");
         sheet.answer("reads of a page that is computed", Some(w - 1.0), "");
-        let lost = failure * (1.0 - (1.0 - failure).powi(width as i32 - 1));
+        // Member by member: 1 - (1 - p)^(W-1) is nothing but rounding where p is small.
+        let another = (1..width).fold(0.0, |chance, _| chance + failure * (1.0 - chance));
+        let lost = failure * another;
         sheet.answer("chance that a page is lost", Some(lost), "");
         sheet.notes.push(
             "Garbage collection copies parity too: with parity behind the stripe the WAF of the \
@@ -97,6 +99,11 @@ mod tests {
         let value = |at: usize| sheet.answers[at].value.unwrap();
         assert!((value(0) - 0.7).abs() < 1e-12 && (value(1) - 8.0 / 7.0).abs() < 1e-12);
         assert!((value(5) - 1e-3 * (1.0 - 0.999f64.powi(7))).abs() < 1e-15);
+        for failure in [1e-12, 1e-16, 1e-20] {
+            let sheet = Rain { width: 8, op: 0.2, failure }.sheet().unwrap();
+            let lost = sheet.answers[5].value.unwrap();
+            assert!((lost / (7.0 * failure * failure) - 1.0).abs() < 1e-9, "{lost}");
+        }
         assert!(Rain { width: 1, op: 0.2, failure: 0.1 }.sheet().is_err());
         assert!(Rain { width: 8, op: 0.2, failure: 0.0 }.sheet().is_err());
     }
