@@ -90,9 +90,13 @@ impl PyHistogram {
     }
 
     /// The number of requests that took longer than `us` microseconds.
-    fn beyond(&self, us: f64) -> u64 {
+    fn beyond(&self, us: f64) -> PyResult<u64> {
+        if us.is_nan() {
+            return Err(Trouble::Wrong("us = NaN is not allowed: microseconds".to_string()).into());
+        }
         let ns = (us * 1000.0).max(0.0) as u64;
-        self.held().buckets().filter(|bucket| bucket.min > ns).map(|bucket| bucket.count).sum()
+        let held = self.held();
+        Ok(held.buckets().filter(|bucket| bucket.min > ns).map(|bucket| bucket.count).sum())
     }
 
     /// Its buckets as a table: `count`, `min_ns`, `max_ns`.

@@ -43,18 +43,20 @@ class Fleet:
     def percentiles(self, op: str = "read") -> Fields:
         """The reported percentiles of all requests of `op` (``read``, ``write``), each with its
         confidence interval (us)."""
-        if op not in ("read", "write"):
-            raise InputError(f'op = {op!r} is not allowed: "read" or "write"')
-        of = self.read if op == "read" else self.write
-        return Fields(json.loads(of.percentiles_json()))
+        return Fields(json.loads(self._of(op).percentiles_json()))
 
     def slower_a_day(self, us: float, op: str = "read") -> float:
         """Requests of `op` (``read``, ``write``) of the whole fleet in a day that take longer than
         `us`, at the rates that were simulated: their share of the simulated time, times 86,400 s
         and the number of drives."""
-        of = self.read if op == "read" else self.write
+        of = self._of(op)
         seconds = self.seconds / max(len(self.drives), 1)
         return of.beyond(us) * 86_400 / seconds if seconds else 0.0
+
+    def _of(self, op: str) -> Histogram:
+        if op not in ("read", "write"):
+            raise InputError(f'op = {op!r} is not allowed: "read" or "write"')
+        return self.read if op == "read" else self.write
 
     def __len__(self) -> int:
         return len(self.drives)

@@ -8,6 +8,7 @@ from typing import Any
 
 import manx
 import pytest
+from conftest import SMALL
 
 Quick = Callable[[], Any]
 
@@ -73,6 +74,7 @@ WRONG: list[tuple[Quick, str]] = [
     (lambda: manx.fleet(0), "n = 0 is not allowed"),
     (lambda: manx.fleet(2, vary={"gc.soft": "x"}), "is not allowed: \\(low, high\\)"),
     (lambda: manx.fleet(2, vary={"gc.sfot": [1]}), "unknown key gc.sfot"),
+    (lambda: manx.fleet(1, "quick", "nogc", set=SMALL).slower_a_day(1, "reads"), "op = 'reads'"),
     (lambda: drive().submit(0, "X", 0, 8), "op = 'X' is not allowed"),
     (lambda: drive().submit(0, "R", -1, 8), "lba = -1 is not allowed"),
     (lambda: drive().submit(0, "R", 0, 0), "n = 0 is not allowed"),
@@ -87,6 +89,7 @@ WRONG: list[tuple[Quick, str]] = [
     (lambda: drive().advance(2**63), "at most 2\\^62 ns"),
     (lambda: manx.Histogram([1.5]), "a list of whole nanoseconds is needed"),  # type: ignore[list-item]
     (lambda: manx.Histogram([-1]), "a list of whole nanoseconds is needed"),
+    (lambda: manx.Histogram([1]).beyond(float("nan")), "us = NaN is not allowed"),
     (lambda: manx.Histogram.from_bytes(b"nonsense"), "no histogram"),
     (lambda: manx.Histogram([1]).percentile(101), "percent = 101 is not allowed"),
 ]
