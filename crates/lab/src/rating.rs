@@ -4,7 +4,7 @@
 use crate::compare::{Options, compare};
 use crate::load::Request;
 use crate::run::RunError;
-use manx_config::{ConfigError, Override};
+use manx_config::{ConfigError, Override, Scenario};
 use manx_core::stats::{ActRules, ActVerdict, Outcome};
 use serde_json::{Value, json};
 
@@ -143,15 +143,33 @@ impl Question {
                 "--from = {least} is not allowed: at most --to {most}"
             )));
         }
-        let plain = match &self.policy {
-            Some(policy) => self.request.under(policy)?,
-            None => self.request.plain()?,
-        };
-        if plain.workload.act.is_none() {
+        if self.scenario(&self.request)?.workload.act.is_none() {
             let text = "the scenario has no load of ACT: [workload.act], or --workload 'act(1)'";
             return Err(ConfigError::new(text));
         }
         Ok(())
+    }
+
+    fn scenario(&self, request: &Request) -> Result<Scenario, ConfigError> {
+        match &self.policy {
+            Some(policy) => request.under(policy),
+            None => request.plain(),
+        }
+    }
+
+    /// A rating says nothing where the tool's rule cannot find that a drive does not keep up.
+    pub fn warning(&self) -> Option<String> {
+        let act = self.scenario(&self.request).ok()?.workload.act?;
+        let time = if act.time.is_zero() { act.slice } else { act.time };
+        let is_judged = !act.max_lag.is_zero() && time > act.max_lag;
+        (self.rule == Rule::Act && !is_judged).then(|| {
+            let lag = act.max_lag;
+            format!(
+                "a drive that does not keep up may pass act6.6 here: no thread of a test of {time} \
+                 is ever further behind than workload.act.max_lag = {lag} (0s is no bound); a \
+                 longer workload.act.time, or the rule paper, tells"
+            )
+        })
     }
 
     /// Plays trials until the rating is found; `tell` hears of each.
@@ -184,10 +202,7 @@ impl Question {
     ) -> Result<Option<Trial>, RunError> {
         let set = Override::new(KEY, multiplier.to_string(), format!("{KEY} = {multiplier}"));
         let request = self.request.with([set]);
-        let scenario = match &self.policy {
-            Some(policy) => request.under(policy)?,
-            None => request.plain()?,
-        };
+        let scenario = self.scenario(&request)?;
         let ended = compare(&[(name.to_string(), scenario)], options)?;
         let result = ended.into_iter().next().map(|finished| finished.result);
         let Some(result) = result.filter(|result| result.outcome != Outcome::Partial) else {

@@ -3,6 +3,7 @@
 use super::progress::Bar;
 use super::{Failure, print};
 use crate::args::{ActCommand, RateArgs};
+use crate::say::say;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_lab::cache::Cache;
@@ -23,6 +24,9 @@ fn rate(args: &RateArgs, screen: &Screen) -> Result<(), Failure> {
     let questions = questions(args)?;
     // A mistake in any of them is told before the first run.
     questions.iter().try_for_each(Question::check)?;
+    if let Some(warning) = questions.iter().find_map(Question::warning) {
+        say(&format!("warning: {warning}"));
+    }
     signals::listen();
     let cache = if args.no_cache { None } else { Cache::of_user() };
     let options = Options::plain(cache.as_ref(), &STOP);

@@ -199,6 +199,23 @@ fn a_rating_passes_and_the_next_multiplier_fails() {
 }
 
 #[test]
+fn a_test_in_which_nobody_can_fall_behind_is_warned_of() {
+    for (time, lag, rule, is_warned) in [
+        ("2s", "10s", "act6.6", true),
+        ("2s", "0s", "act6.6", true),
+        ("2s", "1s", "act6.6", false),
+        ("2s", "10s", "paper", false),
+    ] {
+        let load =
+            format!("[workload.act]\ntime = \"{time}\"\nslice = \"1s\"\nmax_lag = \"{lag}\"\n");
+        let scenario = scenario(&format!("lag-{lag}-{rule}.toml"), &load);
+        let args = ["act", "rate", &scenario, "--rule", rule, "--from", "1", "--to", "1"];
+        let said = stderr(&manx(&args));
+        assert_eq!(said.contains("workload.act.max_lag = "), is_warned, "{lag} {rule}: {said}");
+    }
+}
+
+#[test]
 fn a_rating_needs_a_load_of_act_and_ends_in_order() {
     assert_refused(&["act", "rate", "quick"], &["no load of ACT", "--workload 'act(1)'"]);
     let scenario = scenario("rate-ends.toml", ACT);

@@ -382,7 +382,7 @@ mod tests {
         [&[kind, 0, DATA_HEAD as u8, DATA_HEAD as u8][..], &fields, data].concat()
     }
 
-    /// Answers of the pair to these PDUs, one after the other.
+    /// Gives a pair these PDUs, one after the other; the bytes that it is about to send.
     fn told(write: usize, read: usize, pdus: &[Vec<u8>]) -> Result<usize, String> {
         let (mut pair, mut target) = connected();
         pair.send(0, Sqe::default(), &vec![7; write], read);
