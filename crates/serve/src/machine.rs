@@ -224,11 +224,12 @@ impl<S: Storage> Machine<S> {
             Kind::Zero { may_deallocate } => may_deallocate && self.zeros_are_fast(),
             _ => false,
         };
-        let is_refused = self.refuses(&ask);
-        let is_flushed_after = ask.fua && deallocates && !is_refused;
         if let Some(store) = &mut self.store {
             store.note(now, &ask, data);
         }
+        // The store may have failed at this one.
+        let is_refused = self.refuses(&ask);
+        let is_flushed_after = ask.fua && deallocates && !is_refused;
         if let Some(journal) = &mut self.journal {
             journal.note(&ask, data);
         }
